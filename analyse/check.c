@@ -56,9 +56,7 @@ struct checking {
 
 static const char *name_of(const struct checking *k, uint32_t function)
 {
-	const struct dt_function_info *f = dt_reader_function(k->r, function);
-
-	return f ? f->name : "?";
+	return dt_reader_function_name(k->r, function);
 }
 
 static bool on_parent(void *ctx, const struct dt_call *c)

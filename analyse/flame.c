@@ -26,10 +26,9 @@ static void name_of(const struct drawing *d, uint32_t i, char *out, size_t size)
 {
 	const struct dt_stack_node *n = &d->s->node[i];
 	const struct dt_thread_info *t = n->thread ? dt_reader_thread(d->r, n->function) : NULL;
-	const struct dt_function_info *x = n->thread ? NULL : dt_reader_function(d->r, n->function);
 
 	if (!n->thread)
-		snprintf(out, size, "%s", x && *x->name ? x->name : "?");
+		snprintf(out, size, "%s", dt_reader_function_name(d->r, n->function));
 	else if (n->function == DT_NO_TID)
 		snprintf(out, size, "interrupts");
 	else

@@ -186,10 +186,8 @@ static void print_text(struct printing *k)
 
 static void json_call(struct printing *k, unsigned side, const struct dt_diverge_call *c)
 {
-	const struct dt_function_info *f = dt_reader_function(k->d->reader[side], c->function);
-
 	printf("{\"at\": %.1f, \"function\": ", ns_of(k, side, c->ticks));
-	dt_table_json(f ? f->name : "");
+	dt_table_json(c->function ? dt_reader_function_name(k->d->reader[side], c->function) : "");
 	printf(", \"text\": ");
 	dt_table_json(text_of(k, side, c));
 	printf(", \"end\": %s}", c->end ? "true" : "false");

@@ -14,7 +14,7 @@ static void print_json_sum(struct graph *k, uint32_t function, const struct dt_g
 	if (function == DT_GRAPH_NO_CALLER)
 		printf("null");
 	else
-		dt_table_json(dt_graph_name_of(k, function));
+		dt_table_json(info && *info->name ? info->name : "?");
 	printf(", \"module\": ");
 	dt_table_json(m ? m->path : "");
 	printf(", \"calls\": %llu, \"recursive\": %llu, \"timed\": %llu, \"unfinished\": %llu",

@@ -141,7 +141,7 @@ static int take_word(struct graph *k, struct dt_selection *of, const char *word,
 
 		if (!row[i] || !k->graph.shown[i])
 			continue;
-		dt_near_offer(&near, dt_graph_name_of(k, i));
+		dt_near_offer(&near, dt_reader_function(k->reader, i)->name);
 		if (!meant[i])
 			continue;
 		any = true;

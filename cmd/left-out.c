@@ -48,9 +48,7 @@ static int by_total(const void *a, const void *b)
 
 static const char *name_of(const struct rows *k, uint32_t function)
 {
-	const struct dt_function_info *f = dt_reader_function(k->reader, function);
-
-	return f ? f->name : "?";
+	return dt_reader_function_name(k->reader, function);
 }
 
 static void print_table(const struct rows *k, size_t n)

@@ -92,7 +92,7 @@ static const char *reason(const struct dt_reader *r, const struct waits *w)
 
 	if (w->preempted)
 		return "a processor";
-	what = is_libc(r, w->function) ? what_for(dt_reader_function_name(r, w->function)) : "";
+	what = is_libc(r, w->function) ? what_for(dt_reader_function(r, w->function)->name) : "";
 	return *what ? what : "not known";
 }
 

@@ -281,7 +281,7 @@ static void print_json(const struct dt_reader *r, const struct report *o,
 		const struct dt_module_info *m = info ? dt_reader_module(r, info->module) : NULL;
 
 		printf("%s {\"function\": ", i ? ",\n" : "");
-		dt_table_json(row[i].name);
+		dt_table_json(info ? info->name : "?");
 		printf(", \"module\": ");
 		dt_table_json(m ? m->path : "");
 		printf(", \"file\": ");

@@ -28,9 +28,11 @@ static int by_functions(const void *a, const void *b)
 /* Writes a name: in full the first time, then only by its number. */
 static void write_name(FILE *f, const char *key, struct dt_reader *r, uint32_t function, bool *told)
 {
+	const struct dt_function_info *info = dt_reader_function(r, function);
+
 	fprintf(f, "%s=(%u)", key, function + 1);
 	if (!told[function])
-		fprintf(f, " %s", dt_reader_function_name(r, function));
+		fprintf(f, " %s", info && *info->name ? info->name : "?");
 	putc('\n', f);
 	told[function] = true;
 }

@@ -38,13 +38,14 @@ static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct writing *w = ctx;
 	const struct dt_thread_info *t = dt_reader_thread(w->r, c->tid);
+	const struct dt_function_info *f = dt_reader_function(w->r, c->function);
 
 	if (c->tid == DT_NO_TID)
 		fputs(",,", w->f);
 	else
 		fprintf(w->f, "%u,%u,", t ? t->pid : 0, c->tid);
 	fprintf(w->f, "%lu,%lu,%u,", (unsigned long)c->id, (unsigned long)c->parent, c->depth);
-	quoted(w->f, dt_reader_function_name(w->r, c->function));
+	quoted(w->f, f && *f->name ? f->name : "?"); /* the next column is its module */
 	putc(',', w->f);
 	quoted(w->f, dt_export_module(w->r, c->function));
 	putc(',', w->f);

@@ -22,6 +22,7 @@ struct dt_function_info {
 	uint32_t module;		     /* for dt_reader_module(); 0: not known */
 	uint32_t line;			     /* 0: not known */
 	const char *name, *file, *signature; /* signature: symbols/symtab.h */
+	const char *shown;		     /* the name for people: store/shown.h */
 };
 
 struct dt_module_info {

@@ -97,7 +97,7 @@ const char *dt_reader_function_name(const struct dt_reader *r, uint32_t id)
 {
 	const struct dt_function_info *f = dt_reader_function(r, id);
 
-	return f && f->name[0] ? f->name : "?";
+	return f && f->name[0] ? f->shown : "?";
 }
 
 const struct dt_module_info *dt_reader_module(const struct dt_reader *r, uint32_t id)

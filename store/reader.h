@@ -59,7 +59,8 @@ int dt_reader_cores(struct dt_reader *r, unsigned **core, size_t *n, struct dt_e
  * are valid until the reader is closed or dt_reader_next() is called. */
 const struct dt_site *dt_reader_site(const struct dt_reader *r, uint32_t id);
 const struct dt_function_info *dt_reader_function(const struct dt_reader *r, uint32_t id);
-/* Returns the name of a function; "?" if it is not known or has none. */
+/* Returns the name of a function for people, with its module if the trace has functions of that
+ * name in several (store/shown.h); "?" if it is not known or has none. */
 const char *dt_reader_function_name(const struct dt_reader *r, uint32_t id);
 const struct dt_module_info *dt_reader_module(const struct dt_reader *r, uint32_t id);
 /* Returns the type that the number after a '#' in a signature stands for (symbols/symtab.h); NULL:

@@ -139,7 +139,7 @@ static int take_function(struct dt_tables *t, sqlite3_stmt *q)
 		f->module = (uint32_t)u64(q, 1);
 	f->address = u64(q, 2);
 	f->size = u64(q, 3);
-	f->name = name(t, q, 4);
+	f->name = f->shown = name(t, q, 4);
 	f->file = name(t, q, 5);
 	f->line = (uint32_t)u64(q, 6);
 	f->signature = name(t, q, 7);
@@ -377,6 +377,15 @@ static int take_all(struct dt_tables *t, sqlite3 *db, const char *sql, size_t ha
 	return rc == SQLITE_DONE ? 0 : -1;
 }
 
+/* Finds out how functions are called where people read it. */
+static int name_functions(struct dt_tables *t)
+{
+	const struct dt_shown_rows rows = {t->functions.p, t->modules.p, t->functions.n,
+					   t->modules.n};
+
+	return dt_shown_update(&t->shown, &rows);
+}
+
 int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 {
 	/* small tables that may change are read again, the others from where they ended */
@@ -443,7 +452,7 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 		     "WHERE id>?1 ORDER BY id",
 		     t->sites.n, take_site, e))
 		return -1;
-	if (make_holds(t))
+	if (make_holds(t) || name_functions(t))
 		return dt_fail(e, "out of memory");
 	/* after the functions, whose signatures name them */
 	if (has_table(db, "type") &&
@@ -462,6 +471,7 @@ void dt_tables_free(struct dt_tables *t)
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		free(all[i]->p);
+	dt_shown_free(&t->shown);
 	while (t->blocks) {
 		struct dt_block *next = t->blocks->next;
 

@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 #include "core/error.h"
 #include "store/info.h"
+#include "store/shown.h"
 
 /* A growing array; its owner knows the type of the elements. */
 struct dt_array {
@@ -36,6 +37,7 @@ struct dt_tables {
 				   that was recorded went off */
 	size_t holds_of;	/* how many helds have gone into holds */
 	struct dt_array processes, clocks, meta; /* dt_process_info, dt_clock, dt_meta */
+	struct dt_shown shown;
 	struct dt_block *blocks;
 };
 

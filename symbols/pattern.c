@@ -13,10 +13,7 @@
 
 #define MAX_NAME 1024 /* longer names are matched only as they are, without cutting */
 
-/*
- * Returns the single ':' that ends a module prefix, NULL if there is none; "::" is part of a name.
- */
-static const char *prefix_end(const char *text)
+const char *dt_pattern_prefix_end(const char *text)
 {
 	for (const char *p = text; *p; p++) {
 		if (*p != ':')
@@ -44,7 +41,7 @@ static bool asks_for_namespace(const char *name)
 
 int dt_selection_add(struct dt_selection *s, const char *text, bool remove, struct dt_error *e)
 {
-	const char *colon = prefix_end(text), *name = colon ? colon + 1 : text;
+	const char *colon = dt_pattern_prefix_end(text), *name = colon ? colon + 1 : text;
 	struct dt_pattern *more, p = {.remove = remove};
 
 	if (!*text)
@@ -434,7 +431,7 @@ int64_t dt_selection_symtab(struct dt_selection *s, const char *module, const st
 
 void dt_near_start(struct dt_near *near, const char *pattern)
 {
-	const char *colon = prefix_end(pattern);
+	const char *colon = dt_pattern_prefix_end(pattern);
 	size_t n = 0;
 
 	*near = (struct dt_near){0};

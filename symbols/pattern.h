@@ -35,6 +35,12 @@ struct dt_selection {
 };
 
 /*
+ * Returns the single ':' that ends a module's (or USDT provider's) prefix, NULL if there is none;
+ * "::" is part of a name.
+ */
+const char *dt_pattern_prefix_end(const char *text);
+
+/*
  * Appends a pattern that adds functions or removes them. Returns 0, or -1 with an error for an
  * empty pattern.
  */

@@ -30,7 +30,7 @@ void dt_answer_names(struct dt_asked *a)
 			return;
 		}
 		dt_json_print(out, "%s\"%lu\":[", any ? "," : "", id);
-		dt_json_string(out, f && *f->name ? f->name : "?");
+		dt_json_string(out, dt_reader_function_name(r, (uint32_t)id));
 		dt_json_print(out, ",");
 		dt_json_string(out, slash ? slash + 1 : m ? m->path : "");
 		dt_json_print(out, ",");
@@ -55,12 +55,12 @@ void dt_answer_search(struct dt_asked *a)
 
 	dt_json_print(out, "[");
 	for (uint32_t i = 1; text && *text && i <= dt_reader_functions(r) && n < 1000; i++) {
-		const struct dt_function_info *f = dt_reader_function(r, i);
+		const char *name = dt_reader_function_name(r, i);
 
-		if (!strcasestr(f->name, text))
+		if (!strcasestr(name, text))
 			continue;
 		dt_json_print(out, "%s[%u,", n++ ? "," : "", i);
-		dt_json_string(out, f->name);
+		dt_json_string(out, name);
 		dt_json_print(out, "]");
 	}
 	dt_json_print(out, "]");

@@ -12,12 +12,11 @@ static void functions(struct dt_asked *a, const struct dt_stats *s)
 
 	for (uint32_t i = 0; i < s->functions; i++) {
 		const struct dt_function_stats *f = &s->function[i];
-		const struct dt_function_info *info = dt_reader_function(r, i);
 
 		if (!f->calls && !f->no_entry)
 			continue;
 		dt_json_print(out, "%s{\"function\":%u,\"name\":", any ? "," : "", i);
-		dt_json_string(out, info && *info->name ? info->name : "?");
+		dt_json_string(out, dt_reader_function_name(r, i));
 		dt_json_print(
 			out,
 			",\"calls\":%lu,\"timed\":%lu,\"total\":%lu,\"self\":%lu,\"mean\":%.6g,"

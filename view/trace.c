@@ -60,7 +60,7 @@ void dt_track_name(struct dt_asked *a, const struct dt_track *t)
 	default: {
 		const struct dt_function_info *f = dt_reader_function(r, t->id);
 
-		snprintf(name, sizeof(name), "%s", f && *f->name ? f->name : "point");
+		snprintf(name, sizeof(name), "%s", f && *f->name ? f->shown : "point");
 	}
 	}
 	dt_json_string(out, name);

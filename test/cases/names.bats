@@ -212,3 +212,60 @@ minimal() {
 		librust.so:std::mem::align_of::<usize>
 	E
 }
+
+@test "names: with the file where two functions of a trace have one name" {
+	mkdir a b
+	cat >lib.c <<-'C'
+		__attribute__((noinline, noipa, visibility("hidden"))) int work(int n) { return n + 1; }
+		__attribute__((noinline, noipa)) int ONLY(int n) { return work(n) * 2; }
+	C
+	cat >main.c <<-'C'
+		int one(int), two(int), three(int);
+		__attribute__((noinline, noipa)) static int work(int n) { return n - 1; }
+		__attribute__((noinline, noipa)) static int alone(int n) { return work(n) + one(n) + two(n) + three(n); }
+		int main(void) { return alone(1) != 12; }
+	C
+	gcc -shared -fPIC -O1 -g -DONLY=one -o libfirst.so lib.c
+	gcc -shared -fPIC -O1 -g -DONLY=two -o a/libsame.so lib.c
+	gcc -shared -fPIC -O1 -g -DONLY=three -o b/libsame.so lib.c
+	gcc -O1 -g -o prog main.c ./libfirst.so ./a/libsame.so ./b/libsame.so
+	"$dt" record -o t.db -F work -F alone -F one -F two -F three ./prog
+	printf '%s\n' alone "$dir/a/libsame.so:work" "$dir/b/libsame.so:work" libfirst.so:work one prog:work three two | LC_ALL=C sort >want
+	names() {
+		LC_ALL=C sort -u | diff want -
+	}
+	# the order in which the source calls them
+	printf '%s\n' alone prog:work one libfirst.so:work two "$dir/a/libsame.so:work" three "$dir/b/libsame.so:work" >order
+	"$dt" calls t.db | grep -oE '[^ ]+\(' | grep -v '^(' | tr -d '(' | diff order -
+	"$dt" report t.db | awk 'NR > 1 { print $NF }' | names
+	"$dt" graph t.db | awk 'NR > 1 { print $NF }' | names
+	"$dt" export --folded t.db | sed 's/ [0-9]*$//; s/.*;//' | names
+	"$dt" export --speedscope -o t.json t.db
+	python3 -c 'import json; print("\n".join(f["name"] for f in json.load(open("t.json"))["shared"]["frames"] if f["name"] not in ("?", "(held by devtrace)")))' >frames
+	grep -Fxf want frames | names
+	"$dt" flame t.db -o t.svg
+	grep -Fq 'libfirst.so:work' t.svg
+	grep -Fq "$dir/b/libsame.so:work" t.svg
+	"$dt" cat -l t.db | grep -oE "[^ =]*work\b" | LC_ALL=C sort -u | diff <(grep work want) -
+	# what has a column for the file has the bare name
+	"$dt" sql -n t.db "SELECT group_concat(DISTINCT function) FROM calls WHERE function LIKE '%work%'" | grep -x work
+	"$dt" report --json t.db | grep -c '"function": "work", "module": "/' | grep -x 4
+	"$dt" export --csv t.db | grep -c ',"work","' | grep -x 4
+	# a name stays as it is whatever is shown, and every form chooses
+	[ "$("$dt" calls -F '*:work' -N 'prog:*' -N 'libsame.so:*' t.db | awk '/work/ { print $3 }')" = "libfirst.so:work(n=1)" ]
+	for name in $(grep work want); do
+		[ "$("$dt" report -F "$name" t.db | awk 'NR > 1 { print $NF }')" = "$name" ]
+		[ "$("$dt" report -f "$name" t.db | awk 'NR > 1 { print $NF }')" = "$name" ]
+		[ "$("$dt" graph t.db "$name" | head -n 1 | cut -d' ' -f1)" = "$name" ]
+		# other modules' functions of that name are not in such a trace
+		"$dt" record -o u.db -F "$name" ./prog
+		[ "$("$dt" calls u.db | grep -c 'work(n=1)')" = 1 ]
+		[ "$("$dt" report u.db | awk 'NR > 1 { print $NF }')" = work ]
+	done
+	[ "$("$dt" report -F work t.db | grep -c work)" = 4 ]
+	# two processes of one program: the same functions
+	"$dt" record -f -o v.db -F work -F alone sh -c './prog; ./prog'
+	"$dt" report v.db | grep -c ':work' | grep -x 4
+	"$dt" record -f -o v.db -F 'prog:*' sh -c './prog; ./prog'
+	! "$dt" calls v.db | grep ':work' || false
+}
