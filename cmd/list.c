@@ -48,17 +48,18 @@ struct hooks {
 	uint64_t covered, left; /* bytes of code inside known functions, and outside */
 };
 
-static void print(const char *module, struct dt_symtab *t, const struct tally *f, bool verbose)
+static void print(struct dt_file *file, const char *module, const struct tally *f, bool verbose)
 {
+	struct dt_symtab *t = dt_file_symtab(file);
 	const struct dt_function *sym = t ? dt_symtab_find(t, f->function) : NULL;
 	char signature[2048] = "", nameless[DT_NAMELESS];
-	const char *file = NULL;
+	const char *source = NULL;
 	unsigned line = 0;
 
 	if (sym && f->way && sym->address != f->function)
 		sym = NULL; /* the function has no name, and lies within another's size */
 	if (!sym) {
-		dt_nameless(nameless, sizeof(nameless), module, f->function);
+		dt_file_nameless(file, f->function, nameless, sizeof(nameless));
 		printf("%s", dt_cmd_plain(nameless));
 	} else {
 		printf("%s:%s", dt_cmd_plain(module), dt_cmd_plain(sym->name));
@@ -78,8 +79,8 @@ static void print(const char *module, struct dt_symtab *t, const struct tally *f
 			printf("sled %u+%u+%u", f->count[DT_ELF_ENTRY], f->count[DT_ELF_RETURN],
 			       f->count[DT_ELF_TAIL] + f->count[DT_ELF_JUMP] +
 				       f->count[DT_ELF_JUMP_DIRECT]);
-		if (sym && dt_symtab_line(t, sym->address, &file, &line))
-			printf("\t%s:%u", dt_cmd_plain(file), line);
+		if (sym && dt_symtab_line(t, sym->address, &source, &line))
+			printf("\t%s:%u", dt_cmd_plain(source), line);
 		if (sym)
 			dt_symtab_signature(t, sym, signature, sizeof(signature));
 		if (signature[0])
@@ -129,7 +130,7 @@ static size_t list_sites(struct dt_file *file, const struct dt_probe_way *way, s
 			if ((!f.way->hooked || f.way->startup) && !verbose)
 				continue;
 		}
-		print(module, dt_file_symtab(file), &f, verbose);
+		print(file, module, &f, verbose);
 		n++;
 	}
 	free(site);

@@ -139,28 +139,47 @@ static int by_slot(const void *a, const void *b)
 	return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
+/* What is known of the functions that get into slots. */
+struct slots {
+	struct dt_elf_slot *slot; /* sorted */
+	size_t n;
+	const Elf64_Sym *symbol;
+	size_t symbols;
+	const char *strings; /* names of the symbols, ended by a NUL; NULL: nobody asks for them */
+	uint64_t strings_size;
+	void (*fn)(void *ctx, size_t site, const char *name);
+	void *ctx;
+};
+
+static void fill_slot(const struct slots *s, struct dt_elf_slot *slot, const Elf64_Sym *symbol)
+{
+	slot->function = symbol->st_shndx == SHN_UNDEF ? 0 : symbol->st_value;
+	if (s->strings && symbol->st_name < s->strings_size)
+		s->fn(s->ctx, slot->site, s->strings + symbol->st_name);
+}
+
 /* Fills in the functions of slots that one table of relocations names. */
-static void fill_slots(const struct dt_elf_section *table, const Elf64_Rela *rela,
-		       const Elf64_Sym *symbol, size_t symbols, struct dt_elf_slot *slot, size_t n)
+static void fill_slots(const struct slots *s, const struct dt_elf_section *table,
+		       const Elf64_Rela *rela)
 {
 	for (size_t k = 0; k < table->size / sizeof(*rela); k++) {
-		size_t at = dt_count_before(n, x, slot[x].slot < rela[k].r_offset);
+		size_t at = dt_count_before(s->n, x, s->slot[x].slot < rela[k].r_offset);
 		size_t of = ELF64_R_SYM(rela[k].r_info);
 
-		for (; at < n && slot[at].slot == rela[k].r_offset && of < symbols; at++)
-			slot[at].function =
-				symbol[of].st_shndx == SHN_UNDEF ? 0 : symbol[of].st_value;
+		for (; at < s->n && s->slot[at].slot == rela[k].r_offset && of < s->symbols; at++)
+			fill_slot(s, &s->slot[at], &s->symbol[of]);
 	}
 }
 
-void dt_elf_slot_functions(const struct dt_elf *f, struct dt_elf_slot *slot, size_t n)
+static void read_slots(const struct dt_elf *f, struct slots *to)
 {
 	const struct dt_elf_section *names = NULL;
 	uint64_t left = f->file_size; /* all tables together are not larger than the file */
 	Elf64_Sym *symbol = NULL;
+	char *strings = NULL;
 
-	qsort(slot, n, sizeof(*slot), by_slot);
-	for (size_t i = 0; i < f->sections && n; i++) {
+	qsort(to->slot, to->n, sizeof(*to->slot), by_slot);
+	for (size_t i = 0; i < f->sections && to->n; i++) {
 		const struct dt_elf_section *s = &f->section[i];
 		Elf64_Rela *rela;
 
@@ -170,17 +189,40 @@ void dt_elf_slot_functions(const struct dt_elf *f, struct dt_elf_slot *slot, siz
 		/* a file has one of these */
 		if (!names) {
 			names = &f->section[s->link];
-			symbol = dt_elf_read_piece(f, names->offset, names->size);
+			to->symbol = symbol = dt_elf_read_piece(f, names->offset, names->size);
+			to->symbols = names->size / sizeof(*symbol);
+			if (to->fn && names->link < f->sections) {
+				to->strings_size = f->section[names->link].size;
+				to->strings = strings =
+					dt_elf_read_piece(f, f->section[names->link].offset,
+							  f->section[names->link].size);
+			}
 		}
 		if (!symbol || names != &f->section[s->link])
 			continue;
 		left -= s->size;
 		rela = dt_elf_read_piece(f, s->offset, s->size);
 		if (rela)
-			fill_slots(s, rela, symbol, names->size / sizeof(*symbol), slot, n);
+			fill_slots(to, s, rela);
 		free(rela);
 	}
+	free(strings);
 	free(symbol);
+}
+
+void dt_elf_slot_functions(const struct dt_elf *f, struct dt_elf_slot *slot, size_t n)
+{
+	struct slots s = {.slot = slot, .n = n};
+
+	read_slots(f, &s);
+}
+
+void dt_elf_slot_names(const struct dt_elf *f, struct dt_elf_slot *slot, size_t n,
+		       void (*fn)(void *ctx, size_t site, const char *name), void *ctx)
+{
+	struct slots s = {.slot = slot, .n = n, .fn = fn, .ctx = ctx};
+
+	read_slots(f, &s);
 }
 
 /*

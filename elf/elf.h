@@ -103,6 +103,11 @@ struct dt_elf_slot {
  */
 void dt_elf_slot_functions(const struct dt_elf *f, struct dt_elf_slot *slot, size_t n);
 
+/* Does the same, and calls fn for each slot of which the file names the function, with the name as
+ * the linker has it. */
+void dt_elf_slot_names(const struct dt_elf *f, struct dt_elf_slot *slot, size_t n,
+		       void (*fn)(void *ctx, size_t site, const char *name), void *ctx);
+
 /* Returns the index of the first site at or above address; f->sites if there is none. */
 size_t dt_elf_site_from(const struct dt_elf *f, uint64_t address);
 

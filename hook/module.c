@@ -9,6 +9,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "symbols/nameless.h"
+#include "symbols/passes.h"
 #include "symbols/prototype.h"
 
 static bool same_file(const char *path, const struct dt_mapping *m)
@@ -185,6 +187,7 @@ void dt_files_free(struct dt_files *files)
 		free(f->masked);
 		free(f->crossing);
 		dt_imports_free(f->imports);
+		dt_passes_free(f->passes);
 		free(f);
 	}
 	files->first = NULL;
@@ -248,6 +251,13 @@ size_t dt_file_go_sites(const struct dt_file *f, bool chosen)
 		n += f->elf->site[i].address >= f->code->go_low &&
 		     f->elf->site[i].address < f->code->go_high && (!chosen || f->chosen[i]);
 	return n;
+}
+
+void dt_file_nameless(struct dt_file *f, uint64_t address, char *out, size_t size)
+{
+	if (!f->passes && f->code && f->elf)
+		f->passes = dt_passes_read(f->code, f->elf);
+	dt_nameless(out, size, f->path, address, dt_passes_name(f->passes, address));
 }
 
 bool dt_file_imports(struct dt_file *f, const char *name)

@@ -54,6 +54,7 @@ struct dt_file {
 	uint64_t clone3; /* see dt_file_clone3() */
 	bool probed;	 /* its functions have no sleds: its sites are its events and the places
 			  * where probes can be */
+	struct dt_passes *passes;     /* NULL until asked for: dt_file_nameless() */
 	struct dt_imports *imports;   /* NULL until asked for: dt_file_imports() */
 	struct dt_points points;      /* needs code to be set */
 	struct dt_gates gates;	      /* filled in by dt_gates_read() */
@@ -162,6 +163,9 @@ const struct dt_names *dt_file_names(struct dt_file *f);
 const struct dt_usdt *dt_file_usdt(struct dt_file *f);
 /* Looks whether the file may call functions of other files by that name (elf/imports.h). */
 bool dt_file_imports(struct dt_file *f, const char *name);
+/* Writes what the function at an address is called that the symbols do not name. What it passes on
+ * to is known once the file's code has been read. */
+void dt_file_nameless(struct dt_file *f, uint64_t address, char *out, size_t size);
 /* Returns the file's symbols, owned by the file; NULL when they can not be read. */
 struct dt_symtab *dt_file_symtab(struct dt_file *f);
 

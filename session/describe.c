@@ -251,7 +251,7 @@ static int64_t function_row(struct dt_session *s, const struct dt_module *m, uin
 		out.size = f->size;
 		dt_symtab_line(symtab, f->address, &out.file, &out.line);
 	} else {
-		dt_nameless(unnamed, sizeof(unnamed), m->file->path, address);
+		dt_file_nameless(m->file, address, unnamed, sizeof(unnamed));
 		out.name = unnamed;
 	}
 	if (!out.file)
@@ -350,7 +350,7 @@ void dt_describe_name(const struct dt_module *m, const struct dt_point *point, c
 	if (point->name)
 		dt_format(out, size, "%s", point->name);
 	else if (!f)
-		dt_nameless(out, size, m->file->path, point->site.address);
+		dt_file_nameless(m->file, point->site.address, out, size);
 	else if (f->address == point->site.address)
 		dt_format(out, size, "%s", f->name);
 	else

@@ -39,7 +39,7 @@ const char *dt_ranges_called(struct dt_file *f, const struct dt_selection *selec
 
 /* Tells whether the function at an address is chosen. Functions without a name are matched by what
  * they are called then. */
-static bool is_chosen(struct choice *c, struct dt_selection *select, const struct dt_file *file,
+static bool is_chosen(struct choice *c, struct dt_selection *select, struct dt_file *file,
 		      uint64_t address)
 {
 	const struct dt_function *f = dt_symtab_find(c->tab, address);
@@ -50,7 +50,7 @@ static bool is_chosen(struct choice *c, struct dt_selection *select, const struc
 	if (!select) /* what is imported has a name */
 		return false;
 	if (address != c->unnamed) {
-		dt_nameless(name, sizeof(name), file->path, address);
+		dt_file_nameless(file, address, name, sizeof(name));
 		c->unnamed = address;
 		c->unnamed_chosen =
 			dt_selection_match(select, file->called ? file->called : file->path,

@@ -34,13 +34,12 @@ const char *dt_unhooked_why(const struct dt_session *s, const struct dt_file *f,
 	return k < f->code->functions ? f->refused[k] : NULL;
 }
 
-static void name_of(const struct dt_file *f, const struct dt_code_function *g, char *out,
-		    size_t size)
+static void name_of(struct dt_file *f, const struct dt_code_function *g, char *out, size_t size)
 {
 	if (g->name)
 		dt_format(out, size, "%s", g->name);
 	else
-		dt_nameless(out, size, f->path, g->start);
+		dt_file_nameless(f, g->start, out, size);
 }
 
 static void add_name(struct dt_unhooked *u, const struct dt_file *f, const char *name)

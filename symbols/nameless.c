@@ -7,22 +7,33 @@
 #include "elf/elf.h"
 #include "symbols/symtab.h"
 
-void dt_nameless(char *out, size_t size, const char *path, uint64_t address)
+void dt_nameless(char *out, size_t size, const char *path, uint64_t address, const char *passes)
 {
 	const char *slash = strrchr(path, '/');
 
-	dt_format(out, size, "%s+0x%lx", slash ? slash + 1 : path, (unsigned long)address);
+	dt_format(out, size, "%s+0x%lx%s%s", slash ? slash + 1 : path, (unsigned long)address,
+		  passes ? "->" : "", passes ? passes : "");
 }
 
-const char *dt_nameless_address(const char *name)
+/* Returns the length of an address at text, behind which the name ends or says what is passed on
+ * to; 0: there is none. */
+static size_t address_at(const char *text)
 {
-	const char *plus = strrchr(name, '+'), *at = plus ? plus + 1 : name;
-	size_t digits;
+	size_t digits = strncmp(text, "0x", 2) ? 0 : strspn(text + 2, "0123456789abcdef");
 
-	if (plus == name || strncmp(at, "0x", 2))
-		return NULL;
-	digits = strspn(at + 2, "0123456789abcdef");
-	return digits && !at[2 + digits] ? at : NULL;
+	return digits && (!text[2 + digits] || !strncmp(text + 2 + digits, "->", 2)) ? 2 + digits
+										     : 0;
+}
+
+const char *dt_nameless_address(const char *name, size_t *n)
+{
+	*n = address_at(name);
+	if (*n)
+		return name;
+	for (const char *p = *name ? name + 1 : name; (p = strchr(p, '+')); p++)
+		if ((*n = address_at(p + 1)))
+			return p + 1;
+	return NULL;
 }
 
 bool dt_nameless_program(const char *path)

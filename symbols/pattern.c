@@ -210,7 +210,7 @@ bool dt_pattern_by_address(const struct dt_pattern *p, const char *module)
 	const char *plus = strstr(p->name, "+0x"), *rest = module;
 	char want[256], text[256];
 
-	if (!strncmp(p->name, "0x", 2))
+	if (!strncmp(p->name, "0x", 2) || (strstr(p->name, "->") && dt_pattern_module(p, module)))
 		return true;
 	if (!plus || (size_t)(plus - p->name) >= sizeof(want) || !dt_pattern_module(p, module))
 		return false;
@@ -232,17 +232,22 @@ bool dt_pattern_by_address(const struct dt_pattern *p, const char *module)
  * address in each of the module's names. */
 static bool match_nameless(const struct dt_pattern *p, const char *module, const char *name)
 {
-	const char *address = dt_nameless_address(name), *rest = module;
-	char text[DT_NAMELESS];
+	size_t digits;
+	const char *address = dt_nameless_address(name, &digits), *rest = module;
+	char text[DT_NAMELESS], number[32];
 
-	if (!address)
+	if (!address || digits >= sizeof(number))
 		return false;
-	if (glob(p->name, address))
+	dt_format(number, sizeof(number), "%.*s", (int)digits, address);
+	if (glob(p->name, number) || glob(p->name, address))
 		return true;
 	while (rest && strchr(p->name, '+')) {
 		size_t n;
 		const char *file = module_name(rest, &n, &rest);
 
+		dt_format(text, sizeof(text), "%.*s+%s", (int)n, file, number);
+		if (glob(p->name, text))
+			return true;
 		dt_format(text, sizeof(text), "%.*s+%s", (int)n, file, address);
 		if (glob(p->name, text))
 			return true;

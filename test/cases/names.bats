@@ -238,7 +238,7 @@ minimal() {
 	printf '%s\n' alone prog:work one libfirst.so:work two "$dir/a/libsame.so:work" three "$dir/b/libsame.so:work" >order
 	"$dt" calls t.db | grep -oE '[^ ]+\(' | grep -v '^(' | tr -d '(' | diff order -
 	"$dt" report t.db | awk 'NR > 1 { print $NF }' | names
-	"$dt" graph t.db | awk 'NR > 1 { print $NF }' | names
+	"$dt" graph -m 0 t.db | awk 'NR > 1 { print $NF }' | names
 	"$dt" export --folded t.db | sed 's/ [0-9]*$//; s/.*;//' | names
 	"$dt" export --speedscope -o t.json t.db
 	python3 -c 'import json; print("\n".join(f["name"] for f in json.load(open("t.json"))["shared"]["frames"] if f["name"] not in ("?", "(held by devtrace)")))' >frames
@@ -268,4 +268,124 @@ minimal() {
 	"$dt" report v.db | grep -c ':work' | grep -x 4
 	"$dt" record -f -o v.db -F 'prog:*' sh -c './prog; ./prog'
 	! "$dt" calls v.db | grep ':work' || false
+}
+
+@test "names: what functions of a stripped program only pass on to" {
+	cat >pass.c <<-'C'
+		#include <fcntl.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <unistd.h>
+		#define FN __attribute__((noinline, noipa, used)) static
+		volatile int sink;
+		__attribute__((noreturn)) FN void die(void) { write(2, "memory\n", 7); exit(1); }
+		/* these pass on */
+		FN void *xmalloc(size_t n) { void *p = malloc(n); if (!p) die(); return p; }
+		FN void *xcalloc(size_t n, size_t s) { void *p = calloc(n, s); if (!p) die(); return p; }
+		FN char *xstrdup(const char *s) { char *p = strdup(s); if (!p && s) die(); return p; }
+		FN void plain_free(void *p) { free(p); }
+		FN void careful_free(void *p) { if (p) free(p); }
+		FN int duplicate_fcntl(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3) + 1; }
+		FN void stop_abort(void) { abort(); }
+		FN size_t length_strlen(const char *s) { return s ? strlen(s) : 0; }
+		/* these do more, or something else */
+		FN int two(const char *s) { return atoi(s) + (int)strlen(s); }
+		FN int either(const char *s, int n) { return n ? (int)strlen(s) : atoi(s); }
+		FN int local(const char *s) { return two(s) * 2; }
+		FN int loop(const char *s) { int n = 0; while (*s) n += atoi(s++); return n; }
+		FN int nothing(int a) { return a * 3; }
+		FN int both(const char *s) { return atoi(s) + two(s); }
+		FN int pointer(int (*f)(int)) { return f(3) + 1; }
+		FN int twice(const char *s) { return atoi(s) + atoi(s + 1); }
+		FN int makes(int n) { sink = n; __asm__ volatile("syscall" : "=a"(n) : "a"(39) : "rcx", "r11", "memory"); return n + atoi("1"); }
+		int main(int argc, char **argv)
+		{
+			char *p = xstrdup("12");
+			void *q = xmalloc(10), *r = xcalloc(1, 2);
+			sink = (int)length_strlen(p) + two(p) + either(p, argc) + local(p) + loop(p) + nothing(argc) + both(p) + pointer(abs);
+			sink += twice(p) + makes(1);
+			close(duplicate_fcntl(1) - 1);
+			plain_free(q);
+			careful_free(r);
+			plain_free(p);
+			if (argc > 9)
+				stop_abort();
+			return 0;
+		}
+	C
+	local options name
+	for options in -O0 -O1 -O2 -Os "-O2 -fno-plt" "-O2 -no-pie -Wl,-z,lazy" "-O3 -fcf-protection=none" "-O2 -fcf-protection -Wl,-z,now"; do
+		gcc $options -w -o pass pass.c
+		# each function of the source, with what its own name says it passes on to
+		nm pass | awk '$2 ~ /[tT]/ && $3 ~ /^(x|plain|careful|duplicate|stop|length|die|two|either|local|loop|nothing|both|pointer|twice|makes)/ {
+			sub(/^0*/, "", $1); to = $3
+			if (!sub(/^(x|.*_)/, "", to)) to = ""
+			print "pass+0x" $1 (to == "" ? "" : "->" to) }' | sort >want
+		[ "$(grep -c -- '->' want)" = 8 ]
+		strip pass
+		"$dt" list -v pass | cut -f1 | sort >got
+		comm -23 want got >missing
+		[ ! -s missing ] || { echo "$options"; cat missing got; false; }
+	done
+	# they are called so where calls are printed, and each form of the name chooses
+	name=$(grep -- '->malloc' want)
+	"$dt" record -o t.db -F 'pass:*' ./pass
+	"$dt" report t.db | grep -o 'pass+0x[^ ]*->[^ ]*' | sort | diff <(grep -- '->' want | grep -v abort) -
+	for pattern in "$name" "${name%->*}" "pass:${name#pass+}" '*->malloc' 'pass:*->malloc' "$(echo "$name" | sed 's/.*+\(0x[0-9a-f]*\).*/\1/')"; do
+		[ "$("$dt" report -F "$pattern" t.db | grep -o 'pass+[^ ]*')" = "$name" ] || { echo "$pattern"; false; }
+		"$dt" record -o u.db -F "$pattern" ./pass
+		[ "$("$dt" report u.db | grep -o 'pass+[^ ]*')" = "$name" ] || { echo "$pattern"; false; }
+	done
+}
+
+# of what objdump -d prints: lines "sure ADDRESS NAME" for functions that have one call or jump, to NAME of another file, and no branch;
+# and "maybe ADDRESS NAME" for others that call NAME among other things
+cat_passes() {
+	cat >passes.py <<-'PY'
+		import re, sys
+		functions, f = [], None
+		for line in sys.stdin:
+		    m = re.match(r'^([0-9a-f]+) <(.*)>:', line)
+		    if m:
+		        f = (int(m[1], 16), m[2], [])
+		        functions.append(f)
+		        continue
+		    m = re.match(r'^\s+([0-9a-f]+):\t(?:bnd |notrack |addr32 |rep |repz )?(\S+)\s*(.*)', line)
+		    if f and m:
+		        f[2].append((int(m[1], 16), m[2], m[3]))
+		for address, name, code in functions:
+		    while code and re.match(r'nop|xchg|cs|data16|int3|hlt', code[-1][1]):
+		        code.pop()
+		    calls = [(i, re.search(r'<(.*?)(@plt)?>', c[2])) for i, c in enumerate(code) if c[1] == 'call']
+		    jumps = [(c, re.search(r'<(.*?)(@plt)?(\+0x.*)?>', c[2])) for c in code if c[1].startswith('j') and c[2]]
+		    out = [m for c, m in jumps if m and m[2] and c[1] == 'jmp']
+		    plt = {m[1] for i, m in calls if m and m[2]} | {m[1] for m in out}
+		    others = [i for i, m in calls if not (m and m[2])]
+		    inside = [c for c, m in jumps if not (m and m[2])]
+		    if len(plt) == 1 and not others and not inside and len(calls) + len(out) == 1 and len(code) <= 32 and not any(c[1] in ('syscall', 'lret') for c in code):
+		        print('sure', hex(address), plt.pop())
+		    else:
+		        for p in plt:
+		            print('maybe', hex(address), p)
+	PY
+	python3 passes.py
+}
+
+@test "names: what devtrace's own functions pass on to is what objdump shows" {
+	cp "$dt" whole
+	strip -o stripped whole
+	objdump -d --no-show-raw-insn -j .text whole | cat_passes | sort -u >shown
+	"$dt" list -v stripped 2>&1 | cut -f1 | sed -nE 's/^stripped\+(0x[0-9a-f]+)->(.*)/\1 \2/p' | sort -u >got
+	[ "$(wc -l <got)" -gt 50 ]
+	# each is one of those that objdump shows calling that
+	cut -d' ' -f2- shown | sort -u >either
+	comm -23 got either >wrong
+	[ ! -s wrong ] || { cat wrong; false; }
+	# and those that have nothing else are all found, if they are known as functions at all
+	"$dt" list -v stripped 2>&1 | cut -f1 | sed -nE 's/^stripped\+(0x[0-9a-f]+)(->.*)?$/\1/p' | sort -u >known
+	sed -n 's/^sure //p' shown | sort >sure
+	join sure known | sort >sure-known
+	comm -23 sure-known got >missed
+	[ ! -s missed ] || { cat missed; false; }
+	[ "$(wc -l <sure-known)" -gt 20 ]
 }
