@@ -22,6 +22,7 @@ struct dt_function {
 		     */
 	bool start; /* it is _start or main of a file that has no symbol for it: elf/start.h. A size
 		       of 1: it is not known */
+	bool go;    /* it is named by Go's own table: elf/go-names.h */
 };
 
 /* A variable. */

@@ -46,7 +46,8 @@ bool dt_nameless_program(const char *path)
 
 	f = t ? dt_symtab_functions(t, &n) : NULL;
 	for (size_t i = 0; i < n; i++)
-		if (!f[i].start) /* a program may be little more than main */
+		if (!f[i].start && !f[i].go) /* a program may be little more than main; Go's
+					   functions are not hooked */
 			named += f[i].size;
 	for (size_t i = 0; t && i < elf->loads; i++)
 		if (elf->load[i].flags & PF_X)

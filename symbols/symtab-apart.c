@@ -233,7 +233,8 @@ static int make_tables(struct dt_symtab *t, const struct dt_told_all *head,
 						      .size = f[i].size,
 						      .linkage = text + f[i].linkage,
 						      .label = f[i].flags & 1,
-						      .start = f[i].flags >> 1 & 1};
+						      .start = f[i].flags >> 1 & 1,
+						      .go = f[i].flags >> 2 & 1};
 	}
 	for (size_t i = 0; i < head->aliases; i++) {
 		if (a[i].linkage >= head->text || (i && a[i].address < a[i - 1].address))

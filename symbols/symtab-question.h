@@ -58,7 +58,7 @@ struct dt_told_all {
 struct dt_told_function {
 	uint64_t address, size;
 	uint32_t linkage; /* offset of its name in the text */
-	uint32_t flags;	  /* bit 0: dt_function.label; bit 1: .start */
+	uint32_t flags;	  /* bit 0: dt_function.label; bit 1: .start; bit 2: .go */
 };
 
 /* An alias in that answer. */

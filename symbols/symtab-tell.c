@@ -79,8 +79,9 @@ static struct dt_told tell_all(struct dt_symtab *t)
 	add(&out, &head, sizeof(head));
 	for (size_t i = 0; i < t->functions; i++) {
 		const struct dt_function *f = &t->function[i];
-		const struct dt_told_function one = {
-			f->address, f->size, add_text(&text, f->linkage), f->label | f->start << 1};
+		const struct dt_told_function one = {f->address, f->size,
+						     add_text(&text, f->linkage),
+						     f->label | f->start << 1 | f->go << 2};
 
 		add(&out, &one, sizeof(one));
 	}

@@ -16,6 +16,7 @@
 #include "symbols/dwarf.h"
 #include "symbols/shorten.h"
 #include "elf/elf.h"
+#include "elf/go-names.h"
 #include "elf/ifunc.h"
 #include "elf/mini.h"
 #include "elf/start.h"
@@ -40,8 +41,8 @@ struct symbol {
 	bool weak;
 	uint64_t resolved; /* address of the resolver, if a resolver returns this function; 0: none
 			      does. The size of such a function is known only from another name */
-	bool resolver; /* it is an IFUNC, so its name is that of the function which it returns */
-	bool start;    /* of dt_function.start */
+	bool resolver;	/* it is an IFUNC, so its name is that of the function which it returns */
+	bool start, go; /* of dt_function */
 };
 
 /* All symbols while they are being read. */
@@ -333,6 +334,33 @@ static void find_start(struct table *all, const struct dt_symfile *f)
 	}
 }
 
+/* Adds a function that Go's own table names. */
+static bool add_go(void *ctx, uint64_t address, uint64_t size, const char *name)
+{
+	struct table *all = ctx;
+
+	all->named += strlen(name);
+	if (all->named / NAMES_SHARE > bytes_of(all->t) || !reserve(all))
+		return false;
+	all->symbol[all->n++] = (struct symbol){.address = address,
+						.size = size,
+						.name = name,
+						.rank = 2, /* behind what is exported */
+						.typed = true,
+						.go = true};
+	return true;
+}
+
+/* Adds the functions of a Go program that has no .symtab; those of a table that is not sound are
+ * left out. */
+static void find_go(struct table *all, const struct dt_symfile *f)
+{
+	size_t before = all->n;
+
+	if (!dt_go_names(f->elf, add_go, all) || all->named / NAMES_SHARE > bytes_of(all->t))
+		all->n = before;
+}
+
 size_t dt_symtab_underscores(const char *name)
 {
 	return strspn(name, "_");
@@ -392,8 +420,11 @@ static bool add_function(struct dt_symtab *t, struct symbol *s, size_t n)
 
 	if (n > 1 && !drop_known(s, n))
 		return false;
-	*f = (struct dt_function){
-		.address = s->address, .size = s->size, .linkage = s->name, .start = s->start};
+	*f = (struct dt_function){.address = s->address,
+				  .size = s->size,
+				  .linkage = s->name,
+				  .start = s->start,
+				  .go = s->go};
 	t->local[t->functions++] = s->local;
 	for (size_t i = 1; i < n; i++) {
 		if (!f->size)
@@ -520,8 +551,10 @@ struct dt_symtab *dt_symtab_open_file(int file, const char *path, const char *de
 	named = t->named_whole ||
 		(dt_mini_open(&t->mini, &t->main) && read_symbols(&all, &t->mini, SHT_SYMTAB));
 	read_symbols(&all, &t->main, SHT_DYNSYM);
-	if (!named)
+	if (!named) {
 		find_start(&all, &t->main);
+		find_go(&all, &t->main);
+	}
 	name_resolved(&all, &t->main);
 	if (all.damaged) {
 		dt_fail(e, "%s is damaged: it has more symbols than bytes for them", path);

@@ -16,7 +16,8 @@ struct dt_symtab;
  * Opens an ELF file by path. debug_dirs may be NULL (the default: /usr/lib/debug). Returns NULL and
  * an error if that fails. An executable without any symbol is no error: it has no functions. Works
  * on Debian's stripped binaries with -dbgsym packages (build-id and debuglink), on Fedora's with
- * .gnu_debugdata (elf/mini.h), and uses .dynsym if there is nothing better.
+ * .gnu_debugdata (elf/mini.h), on stripped programs of Go (elf/go-names.h), and uses .dynsym if
+ * there is nothing better.
  */
 struct dt_symtab *dt_symtab_open(const char *path, const char *debug_dirs, struct dt_error *e);
 /* As dt_symtab_open(), for an open file, which is closed with the symtab. path: its name; debug

@@ -15,7 +15,7 @@
 #   - zstd's whole fuzzer start and stream tests, everything traced (a trace of a gigabyte)
 #   - more of Redis's own units, everything traced
 #   - a Go program with goroutines whose stacks grow while C functions are called, 50 times with its C code
-#     and libc probed
+#     and libc probed; names of functions in stripped Go programs against nm
 #   - ten minutes of test/probe/storm.t: functions switched, planted and let go of under load
 #   - csmith programs with everything probed (SOAK_SEEDS: 2,000, from FIRST on); the same with random
 #     tracepoints set, changed and deleted in them meanwhile
@@ -94,7 +94,49 @@ go_and_c() {
 		[ "$("$devtrace" sql -n -c "$work/g.db" "SELECT count(*), sum(ended = 'returned') FROM calls" | tr -d '\r')" = 2000,2000 ] || { why "not 2000 calls"; return 1; }
 	done
 }
+# The names in Go's own table, as nm prints them of the same program before it was stripped. The table has neither what tells the two
+# ways of passing arguments apart (.abi0) nor what is between brackets.
+go_names() {
+	local mode name
+	cat >"$work/go/pure.go" <<-'G' || return
+		package main
+
+		import "fmt"
+
+		type T struct{ n int }
+
+		//go:noinline
+		func (t *T) Grow(n int) int { t.n += n; return t.n }
+
+		//go:noinline
+		func add[X int | float64](a, b X) X { return a + b }
+
+		func main() {
+			t := &T{1}
+			fmt.Println(t.Grow(2), add(1, 2), add(1.5, 2.0))
+		}
+	G
+	for mode in exe pie; do
+		for name in main pure; do
+			(
+				cd "$work/go" || exit
+				export GOCACHE=$work/go/cache GO111MODULE=off
+				go build -buildmode=$mode -o whole "$name.go" && go build -buildmode=$mode -ldflags='-s -w' -o stripped "$name.go"
+			) || return
+			nm "$work/go/whole" | awk '$2 ~ /[tT]/' | sed -E 's/^0*//; s/ [tT] / /; s/\.abi0$//; s/\[.*\]/[...]/' | sort -u >"$work/go/nm"
+			"$devtrace" list -v "$work/go/stripped" 2>/dev/null | awk -F'\t' '{ sub(/^[^:]*:/, "", $1); print substr($2, 3) " " $1 }' |
+				sed -E 's/\[.*\]/[...]/' | sort -u >"$work/go/listed"
+			[ "$(grep -c ' runtime\.' "$work/go/listed")" -gt 500 ] || { why "$mode $name: hardly a name"; return 1; }
+			# what is listed without a name is the C library's start-up code
+			[ -z "$(comm -13 "$work/go/nm" <(grep -v '^.* stripped+0x' "$work/go/listed") | grep -v ' _start$\| main$')" ] || { why "$mode $name: a wrong name"; return 1; }
+			# runtime.text and runtime.etext are marks of the linker
+			[ -z "$(comm -23 <(grep -E '^[0-9a-f]+ (main|runtime|fmt|internal/[a-z]*)\.' "$work/go/nm" | grep -vE ' runtime\.e?text$') "$work/go/listed")" ] || { why "$mode $name: a name is missing"; return 1; }
+		done
+	done
+}
+
 campaign go "Go: the same with its C code and libc probed, and each call of C is recorded" go_and_c
+campaign go "Go: names of functions in stripped programs are those of nm before" go_names
 
 campaign redis "Redis: attached and detached $attaches times under load; no error, no lost connection" \
 	attach_under_load "$attaches"

@@ -10,6 +10,8 @@
 #define DT_MACHINE	EM_X86_64
 #define DT_MACHINE_NAME "x86-64"
 
+#define DT_CODE_STEP 1 /* instructions begin at multiples of it */
+
 /* DWARF's number of the stack pointer, from which a frame's address (CFA) is counted. */
 #define DT_FRAME_SP	  7
 #define DT_FRAME_AT_ENTRY 8 /* bytes from it to the CFA at a function's beginning */

@@ -9,6 +9,7 @@
 #include "elf/imports.h"
 #include "process/needed.h"
 #include "arch/arch.h"
+#include "symbols/passes.h"
 #include "elf/usdt.h"
 #include "test/fuzz/elf.h"
 
@@ -43,6 +44,11 @@ static void imports(struct dt_elf *f)
 	dt_imports_free(m);
 }
 
+static void slot_name(void *ctx, size_t site, const char *name)
+{
+	fuzz_must(site < 64 && strlen(name) < 1u << 30);
+}
+
 static void slots(const struct dt_elf *f)
 {
 	struct dt_elf_slot slot[64];
@@ -50,8 +56,9 @@ static void slots(const struct dt_elf *f)
 
 	for (size_t i = 0; i < f->loads && n < 64; i++)
 		for (size_t k = 0; k < 16 && n < 64; k++)
-			slot[n++] = (struct dt_elf_slot){f->load[i].vaddr + 8 * k, 0, 0};
+			slot[n++] = (struct dt_elf_slot){f->load[i].vaddr + 8 * k, 0, n - 1};
 	dt_elf_slot_functions(f, slot, n);
+	dt_elf_slot_names(f, slot, n, slot_name, NULL);
 }
 
 static void headers(const char *path)
@@ -117,6 +124,20 @@ static bool claim(void *ctx, uint64_t low, uint64_t high, size_t size, uint64_t 
 	return low % 3 != 0;
 }
 
+static void passes(const char *path, const struct dt_code *c)
+{
+	struct dt_elf *f = dt_elf_open(path, &error);
+	struct dt_passes *p = f ? dt_passes_read(c, f) : NULL;
+
+	for (size_t i = 0; p && i < c->functions && i < MOST; i++) {
+		const char *name = dt_passes_name(p, c->function[i].start);
+
+		fuzz_must(!name || (*name && !c->function[i].name));
+	}
+	dt_passes_free(p);
+	dt_elf_close(f);
+}
+
 static void code(const char *path, const struct dt_symtab *symtab)
 {
 	struct dt_code *c = dt_code_open(path, symtab, &error);
@@ -125,6 +146,7 @@ static void code(const char *path, const struct dt_symtab *symtab)
 
 	if (!c)
 		return;
+	passes(path, c);
 	if (dt_plan_begin(&p, c, &options, &error) == 0) {
 		for (size_t i = 0; i < c->functions && i < MOST; i++) {
 			struct dt_plan_function f;

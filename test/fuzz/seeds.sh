@@ -97,6 +97,27 @@ programs() {
 	cc gcc -O2 -g -gdwarf-4 -o "$to/fast" "$work/c.c"
 	cc gcc -O2 -g -gz -o "$to/packed" "$work/c.c"
 	cc gcc -O2 -Iinclude -B "build/lib" -o "$to/sleds" "$work/a.c"
+	cc gcc -O2 -s -o "$to/passes" "$work/c.c"
+	cat >"$work/go.s" <<-'S'
+		.text
+		text: .globl _start
+		_start: f0: mov $60, %eax
+			syscall
+		f1: ret
+		past: nop
+		.section .gopclntab, "a"
+		.balign 32
+		table: .long 0xfffffff0
+			.byte 0, 0, 1, 8
+			.quad 2, 0, text, names-table, 0, 0, 0, pairs-table
+		names: n0: .asciz "main.main"
+		n1: .asciz "main.(*T).Grow"
+		pairs: .long f0-text, d0-pairs, f1-text, d1-pairs, past-text
+		d0: .long f0-text, n0-names, 0, 0
+		d1: .long f1-text, n1-names, 0, 0
+	S
+	gcc -c -o "$work/go.o" "$work/go.s"
+	cc gcc -nostdlib -static -s -o "$to/go" "$work/go.o"
 	cc clang -O1 -g -o "$to/clang" "$work/c.c"
 	cc g++ -O1 -g -o "$to/plus" "$work/b.cc"
 	cc g++ -O2 -s -o "$to/stripped" "$work/b.cc"
