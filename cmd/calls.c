@@ -22,6 +22,7 @@
 #include "show/full-arguments.h"
 #include "show/marks.h"
 #include "cmd/kept-lines.h"
+#include "cmd/last-lines.h"
 #include "cmd/open.h"
 #include "show/out.h"
 #include "core/text.h"
@@ -37,6 +38,8 @@ static const char help[] =
 	"      --failed           only calls that failed: a line for each, with the reason\n"
 	"  -f, --filter WORDS     only calls that these words mean: a line for each\n"
 	"  -B, --backtrace        with --failed, -f: also the calls that they were made in\n"
+	"      --last N           with --failed, -f: if there are more than twice as many, the last\n"
+	"                         N come first, then all\n"
 	"  -t, --time TIME        only calls that took at least TIME (10us, 1.5ms, 2000 ticks)\n"
 	"  -D, --depth N          at most N levels of shown calls\n"
 	"      --thread TID       only this thread; may be given several times\n"
@@ -86,6 +89,7 @@ struct calls {
 	struct dt_choosing choice; /* only calls that its filter wants; NULL: all */
 	bool single;		   /* a line for each call of these: not the calls around it */
 	bool backtrace;		   /* also those */
+	struct dt_last_lines last; /* these come first; `most' 0: none do */
 	bool late;		   /* whether a call is shown is known only when it has ended */
 	struct dt_failures failures;
 	bool ending;	       /* there are no more records */
@@ -145,7 +149,7 @@ static struct output *new_output(struct calls *k, uint32_t tid)
 		return NULL;
 	k->output = p;
 	p += k->outputs;
-	*p = (struct output){.tid = tid, .direct = !k->outputs};
+	*p = (struct output){.tid = tid, .direct = !k->outputs && !k->last.most};
 	k->outputs++;
 	return p;
 }
@@ -547,17 +551,50 @@ static unsigned values_of(void *ctx, uint32_t function)
 	return dt_format_values(&k->formats, function);
 }
 
-/* Writes the lines of the threads after the first, one thread after the other. */
+static void print_number(struct calls *k, const char *before, uint64_t n, const char *after)
+{
+	char digits[DT_DIGITS];
+
+	dt_out_text(k->out, before);
+	dt_out_bytes(k->out, digits, dt_text_decimal(digits, n));
+	dt_out_text(k->out, after);
+}
+
+/* Writes the last lines, if there are many. */
+static void print_last(struct calls *k)
+{
+	const struct dt_last_lines *l = &k->last;
+
+	if (l->total <= 2 * (uint64_t)l->most)
+		return;
+	print_number(k, "# the last ", l->n, " of ");
+	print_number(k, "", l->total, k->only_failed ? " calls that failed;" : " calls;");
+	dt_out_text(k->out, " all of them follow below\n");
+	for (unsigned i = 0; i < l->n; i++) {
+		if (!k->merge && (!i || l->line[i].tid != l->line[i - 1].tid))
+			print_thread(k, l->line[i].tid);
+		dt_out_bytes(k->out, l->line[i].text, l->line[i].n);
+	}
+	print_number(k, "\n# all ", l->total, ", in the order of time\n");
+}
+
+/* Writes the lines that have been kept, one thread after the other: those of the threads after the
+ * first, or all. */
 static int print_kept(struct calls *k)
 {
 	struct dt_kept_cursor *c = malloc(sizeof(*c));
+	size_t first = k->last.most ? 0 : 1;
 
 	k->failed |= !c;
-	for (size_t i = 1; i < k->outputs && c; i++) {
+	if (first == 0)
+		print_last(k);
+	for (size_t i = first; i < k->outputs && c; i++) {
 		struct output *o = &k->output[i];
 
-		dt_out_char(k->out, '\n');
-		print_thread(k, o->tid);
+		if (i)
+			dt_out_char(k->out, '\n');
+		if (!k->merge)
+			print_thread(k, o->tid);
 		dt_kept_rewind(c, &k->keep, &o->kept);
 		while (!k->out->failed && dt_kept_next(c, values_of, k)) {
 			if (c->kind == DT_KEPT_TEXT)
@@ -682,6 +719,17 @@ static bool is_wanted(struct calls *k, const struct dt_call *c)
 						      &error) == DT_OUTCOME_FAILED;
 }
 
+/* Remembers the line of a call that has ended, if it may be one of the last. */
+static void remember(struct calls *k, const struct dt_call *c)
+{
+	const struct dt_full *full = k->fulls.n ? dt_full_of(&k->fulls, c->id) : NULL;
+	char *text = dt_out_room(k->out, LINE), *p = put_whole(k, text, c, c->tid, 0, full);
+
+	*p++ = '\n';
+	dt_last_lines_add(&k->last, c->end, c->tid, text, (size_t)(p - text));
+	k->failed |= k->last.no_memory;
+}
+
 static void end_call(struct calls *k, const struct dt_call *c)
 {
 	uint32_t note = c->note ? *c->note : new_note(k, dt_pair_caller_note(k->pair), c->function);
@@ -700,6 +748,8 @@ static void end_call(struct calls *k, const struct dt_call *c)
 	}
 	if (k->late || !c->note) /* otherwise on_begin() has opened them */
 		open_callers(k, to, c->tid);
+	if (k->last.most)
+		remember(k, c);
 	line(k, to, DT_KEPT_WHOLE, c, c->tid, k->single ? 0 : LEVEL(note));
 }
 
@@ -1118,6 +1168,7 @@ static int parse(int argc, char **argv, struct calls *k)
 						{"merge", no_argument, NULL, 4},
 						{"subtract", no_argument, NULL, 5},
 						{"failed", no_argument, NULL, 6},
+						{"last", required_argument, NULL, 7},
 						{"backtrace", no_argument, NULL, 'B'},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
@@ -1164,6 +1215,10 @@ static int parse(int argc, char **argv, struct calls *k)
 		case 6:
 			k->only_failed = true;
 			break;
+		case 7:
+			if (!parse_number(optarg, "number of lines", &k->last.most))
+				return 2;
+			break;
 		case 'B':
 			k->backtrace = true;
 			break;
@@ -1173,6 +1228,11 @@ static int parse(int argc, char **argv, struct calls *k)
 		default:
 			return dt_cmd_usage("calls");
 		}
+	}
+	if (k->last.most > 10000 || (k->last.most && k->backtrace) ||
+	    (k->last.most && !k->only_failed && !k->filter_text)) {
+		dt_cmd_fail("--last is a number up to 10000, with --failed or -f, and without -B");
+		return 2;
 	}
 	if (!k->backtrace || k->only_failed || k->filter_text)
 		return -1;
@@ -1200,6 +1260,7 @@ int dt_cmd_calls(int argc, char **argv)
 	dt_selection_clear(&k.select);
 	dt_filter_free(k.choice.filter);
 	dt_formats_free(&k.formats);
+	dt_last_lines_free(&k.last);
 	free(k.thread);
 	free(k.shown);
 	free(k.waiting);

@@ -82,7 +82,8 @@ static const char run_usage[] =
 	"  -c, --summary              print a table of the functions instead of the calls: how often,\n"
 	"                             how long, and how long waiting\n"
 	"      --failed               print only calls that failed, with the reason; without options\n"
-	"                             that choose functions, those of libraries (-l)\n" OPTIONS;
+	"                             that choose functions, those of libraries (-l); of more than\n"
+	"                             20 the last ones come first, then all\n" OPTIONS;
 
 static int attach(struct dt_trace_command *c, char **pids);
 
@@ -204,12 +205,32 @@ static void print_trace(int n, char **words, int (*command)(int argc, char **arg
 		raise(WTERMSIG(status));
 }
 
+/* Puts the options of the command that prints the trace behind two words. Returns how many words
+ * there are. */
+static int put_options(char **words, const struct dt_trace_command *c)
+{
+	int n = 2;
+
+	if (c->failed) {
+		words[n++] = "--failed";
+	} else if (c->table) {
+		words[n++] = "-n";
+		words[n++] = "20";
+	}
+	/* of many failures the last ones are the most likely to have ended the program */
+	if (c->failed && !c->table) {
+		words[n++] = "--last";
+		words[n++] = "10";
+	}
+	return n;
+}
+
 int dt_cmd_run(int argc, char **argv)
 {
 	struct stat st;
 	const char *tmp = getenv("TMPDIR");
 	char file[PATH_MAX];
-	char *calls[] = {"calls", file, NULL, NULL, NULL};
+	char *words[6] = {"calls", file};
 	struct dt_trace_command c = {.name = "devtrace",
 				     .usage = run_usage,
 				     .options = {.policy = DT_WAIT, .output = NULL},
@@ -234,7 +255,7 @@ int dt_cmd_run(int argc, char **argv)
 		close(fd);
 		c.options.output = file;
 	} else {
-		calls[1] = (char *)(uintptr_t)c.options.output;
+		words[1] = (char *)(uintptr_t)c.options.output;
 	}
 	if (c.table) {
 		c.options.switches_or_not = !c.options.switches;
@@ -247,17 +268,12 @@ int dt_cmd_run(int argc, char **argv)
 			unlink(file);
 		return 2;
 	}
-	calls[2] = c.failed ? "--failed" : c.table ? "-n" : NULL;
-	calls[3] = c.table && !c.failed ? "20" : NULL;
 	if (!keep)
 		remove_at_signals(file);
 	status = dt_trace_program(&c, argv + first);
-	if (!c.no_trace && stat(calls[1], &st) == 0 && st.st_size > 0) {
+	if (!c.no_trace && stat(words[1], &st) == 0 && st.st_size > 0) {
 		fflush(stdout);
-		print_trace(calls[3]   ? 4
-			    : calls[2] ? 3
-				       : 2,
-			    calls,
+		print_trace(put_options(words, &c), words,
 			    c.options.sums ? dt_cmd_sum
 			    : c.table	   ? dt_cmd_report
 					   : dt_cmd_calls);

@@ -349,6 +349,8 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 				"libraries are traced; -F '*' traces its own functions\n",
 				c->name, argv[0]);
 	}
+	c->options.waits = c->table && !c->failed;
+	c->options.failures = c->failed;
 	/* launched before rights are given up: the program keeps those that it would have had */
 	if (dt_launch_begin(&launch, path, argv, &e) < 0 || limit_rights(c, &e) < 0)
 		goto fail;

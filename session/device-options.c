@@ -116,6 +116,52 @@ int dt_session_device_contexts(struct dt_session *s, struct dt_error *e)
 	return dt_device_write(&s->device, NULL, command, n, e);
 }
 
+/*
+ * Functions of libc that wait for something outside of the program. Those that are called very
+ * often and seldom wait (pthread_mutex_lock) are not among them; their slow parts are.
+ */
+static const char waiting[] =
+	"read pread* readv write pwrite* writev fsync fdatasync msync sync_file_range sendfile* "
+	"splice poll ppoll select pselect epoll_*wait epoll_pwait2 recv recvfrom recvmsg send "
+	"sendto sendmsg accept accept4 connect flock lockf* fcntl* nanosleep clock_nanosleep wait4 "
+	"waitid waitpid sem_wait sem_timedwait pthread_join pthread_cond_*wait "
+	"pthread_barrier_wait __lll_lock_wait* sigsuspend sigtimedwait sigwait*";
+
+/* Functions of libc that fail because of something outside of the program. */
+static const char failing[] =
+	"open open64 openat openat64 fopen fopen64 opendir dlopen dlmopen connect bind fcntl* flock "
+	"read pread* readv write pwrite* writev fsync fdatasync ftruncate* mkdir* rename* unlink*";
+
+/* Makes a range of functions of libc, whoever calls them, and switches it on. */
+static int trace_of_libc(struct dt_session *s, const char *name, const char *functions,
+			 struct dt_error *e)
+{
+	char command[4096];
+	size_t n = dt_format(command, sizeof(command), "trace '");
+
+	while (*functions) {
+		size_t length = strcspn(functions, " ");
+
+		n += dt_format(command + n, sizeof(command) - n, " +libc.so*:%.*s", (int)length,
+			       functions);
+		functions += length + (functions[length] == ' ');
+	}
+	n += put_removed(&s->options.select, command + n, sizeof(command) - n);
+	if (n < sizeof(command))
+		n += dt_format(command + n, sizeof(command) - n, "' new %s ARGS\ntrace %s on", name,
+			       name);
+	if (n >= sizeof(command))
+		return dt_fail(e, "the patterns of -N are too long");
+	return dt_device_write(&s->device, NULL, command, n, e);
+}
+
+int dt_session_device_causes(struct dt_session *s, struct dt_error *e)
+{
+	if (s->options.waits && trace_of_libc(s, "waits", waiting, e) < 0)
+		return -1;
+	return s->options.failures ? trace_of_libc(s, "failures", failing, e) : 0;
+}
+
 int dt_session_device_points(struct dt_session *s, struct dt_error *e)
 {
 	for (; s->points_set < s->options.points; s->points_set++) {

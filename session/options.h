@@ -20,6 +20,9 @@ struct dt_options {
 	/* calls of libraries that this module makes are recorded ("": the program), and without
 	 * `select' only these; NULL: no */
 	const char *libcalls;
+	/* with libcalls: also the calls that libraries make of those functions of libc that wait,
+	 * or fail, because of something outside of the program: why a call of a library did */
+	bool waits, failures;
 	const char *filter; /* only calls that these words mean are written (session/sieve.h); NULL:
 			     * all */
 	const char *const *sum; /* sums over calls (filter/sums.h); without `filter' no call is
