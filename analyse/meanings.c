@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyse/meanings.h"
 
+#include "analyse/text-matches.h"
+
 static const struct dt_function_info *function(const void *r, uint32_t row)
 {
 	return dt_reader_function(r, row);
@@ -35,6 +37,11 @@ struct dt_filter *dt_meanings_filter(const char *text, const struct dt_reader *r
 				     struct dt_error *e)
 {
 	struct dt_meanings meanings = dt_meanings_of(r);
+	struct dt_filter *f = dt_filter_new(text, &meanings, e);
 
-	return dt_filter_new(text, &meanings, e);
+	if (f && dt_text_matches_look(f, r, e)) {
+		dt_filter_free(f);
+		return NULL;
+	}
+	return f;
 }

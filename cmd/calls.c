@@ -1154,6 +1154,20 @@ static bool add_thread(struct calls *k, const char *text)
 	return parse_number(text, "thread id", &p[k->threads++]);
 }
 
+/* Says which options do not go together. Returns 2, or -1 if all do. */
+static int refuse(const struct calls *k)
+{
+	if (k->last.most > 10000 || (k->last.most && k->backtrace) ||
+	    (k->last.most && !k->only_failed && !k->filter_text)) {
+		dt_cmd_fail("--last is a number up to 10000, with --failed or -f, and without -B");
+		return 2;
+	}
+	if (!k->backtrace || k->only_failed || k->filter_text)
+		return -1;
+	dt_cmd_fail("-B shows in which calls others were made: it needs --failed or -f");
+	return 2;
+}
+
 /* Parses the options. Returns -1: go on; otherwise the exit status. */
 static int parse(int argc, char **argv, struct calls *k)
 {
@@ -1229,15 +1243,7 @@ static int parse(int argc, char **argv, struct calls *k)
 			return dt_cmd_usage("calls");
 		}
 	}
-	if (k->last.most > 10000 || (k->last.most && k->backtrace) ||
-	    (k->last.most && !k->only_failed && !k->filter_text)) {
-		dt_cmd_fail("--last is a number up to 10000, with --failed or -f, and without -B");
-		return 2;
-	}
-	if (!k->backtrace || k->only_failed || k->filter_text)
-		return -1;
-	dt_cmd_fail("-B shows in which calls others were made: it needs --failed or -f");
-	return 2;
+	return refuse(k);
 }
 
 int dt_cmd_calls(int argc, char **argv)
@@ -1258,7 +1264,7 @@ int dt_cmd_calls(int argc, char **argv)
 		}
 	}
 	dt_selection_clear(&k.select);
-	dt_filter_free(k.choice.filter);
+	dt_cmd_filter_free(k.choice.filter);
 	dt_formats_free(&k.formats);
 	dt_last_lines_free(&k.last);
 	free(k.thread);

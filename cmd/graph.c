@@ -251,7 +251,7 @@ static int choose(struct graph *k, const struct dt_reader_range *range,
 	if (!f)
 		return 2;
 	rc = dt_chosen_read(chosen, f, k->reader, range, dt_table_wanted, &k->threads, &e);
-	dt_filter_free(f);
+	dt_cmd_filter_free(f);
 	k->graph.chosen = chosen;
 	return rc ? dt_cmd_fail("%s", e.text) : 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "analyse/meanings.h"
+#include "analyse/text-matches.h"
 #include "analyse/feed.h"
 #include "cmd/open.h"
 #include "cmd/commands.h"
@@ -161,6 +162,17 @@ struct dt_filter *dt_cmd_filter(struct dt_reader *r, const char *words)
 	if (!f)
 		dt_cmd_fail("-f: %s", e.text);
 	return f;
+}
+
+void dt_cmd_filter_free(struct dt_filter *f)
+{
+	const char *name = f ? dt_text_matches_missing(f) : NULL;
+
+	if (name)
+		dt_cmd_fail("note: the trace has no text of an argument called '%s': -l and -A "
+			    "record texts",
+			    name);
+	dt_filter_free(f);
 }
 
 bool dt_cmd_switches(const struct dt_reader *r)

@@ -56,6 +56,9 @@ bool *dt_cmd_shown(const struct dt_reader *r, struct dt_selection *s);
 /* Makes the filter that -f WORDS asks for. NULL: the words are wrong, which has been reported. */
 struct dt_filter *dt_cmd_filter(struct dt_reader *r, const char *words);
 
+/* Frees it; says if it has asked about texts of which the trace has none. f may be NULL. */
+void dt_cmd_filter_free(struct dt_filter *f);
+
 /* Returns whether the trace has context switches, without which it is not known what waited. False:
  * it has none, which has been reported. */
 bool dt_cmd_switches(const struct dt_reader *r);

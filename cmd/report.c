@@ -475,7 +475,7 @@ out:
 	free(shown);
 	dt_stats_free(&o->stats);
 	dt_stats_free(&o->held);
-	dt_filter_free(o->choice.filter);
+	dt_cmd_filter_free(o->choice.filter);
 	dt_failures_free(&o->failures);
 	dt_reasons_free(&o->reasons);
 	return status;

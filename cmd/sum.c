@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyse/meanings.h"
+#include "analyse/text-matches.h"
 #include "cmd/commands.h"
 #include "cmd/live.h"
 #include "cmd/open.h"
@@ -119,6 +120,11 @@ static int sum_calls(struct dt_reader *r, struct sum *o)
 	if (!dt_cmd_range(r, &o->when, &range))
 		goto out;
 	status = 1;
+	for (size_t i = 0; i < o->n; i++)
+		if (dt_sums_filter(s, i) && dt_text_matches_look(dt_sums_filter(s, i), r, &e)) {
+			dt_cmd_fail("%s", e.text);
+			goto out;
+		}
 	if (dt_sum_calls(r, s, &range, &e)) {
 		dt_cmd_fail("%s", e.text);
 		goto out;

@@ -92,6 +92,24 @@ static int add_number(struct term *t, const char *word, const char *text, struct
 	return 0;
 }
 
+/* Returns whether a condition is about a text, "path=/etc/\*": what is behind the operator is no
+ * number, and what is before it could be an argument that leads to a text. */
+static bool is_text(const char *name, char op, const char *value)
+{
+	static const char *const others[] = {"result", "value", "depth", "codesize"};
+	char *end;
+
+	if ((op != '=' && op != '!') || !*value)
+		return false;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (!strcmp(name, others[i]))
+			return false;
+	if (!strncmp(name, "arg", 3) && name[3] >= '1' && name[3] <= '9' && !name[4])
+		return false;
+	strtod(value, &end); /* with what belongs to a number, and is wrong there, it is one */
+	return end == value;
+}
+
 /* Adds a condition, NAME OP NUMBER; op: where the operator is in the word. */
 static int add_term(struct dt_filter *f, char *word, char *op, struct dt_error *e)
 {
@@ -116,6 +134,11 @@ static int add_term(struct dt_filter *f, char *word, char *op, struct dt_error *
 		return dt_fail(e, "%s: a time is wanted, as in time>10us or time<2ms", word);
 	}
 	t->what = NAMED;
+	if (is_text(t->name, t->op, number)) {
+		t->what = TEXT;
+		t->pattern = number;
+		return 0;
+	}
 	if (n == 4 && !strncmp(word, "arg", 3) && word[3] >= '1' && word[3] <= '9') {
 		t->what = ARGUMENT;
 		t->index = (unsigned)(word[3] - '1');

@@ -13,7 +13,7 @@
 #define RANGES	  64	   /* most ranges of cores */
 #define THREAD_OF 4194304u /* no thread has a higher number: PID_MAX_LIMIT */
 
-enum what { ARGUMENT, NAMED, RESULT, VALUE, TIME, FAILED, DEPTH, CODE };
+enum what { ARGUMENT, NAMED, RESULT, VALUE, TIME, FAILED, TEXT, DEPTH, CODE };
 
 /* A condition: "len>9". */
 struct term {
@@ -23,8 +23,9 @@ struct term {
 	char name[64];	/* NAMED */
 	int64_t number; /* TIME: unused */
 	uint64_t unsigned_number;
-	bool above;  /* the number is greater than an int64_t can hold */
-	double real; /* TIME: ticks */
+	bool above;	     /* the number is greater than an int64_t can hold */
+	double real;	     /* TIME: ticks */
+	const char *pattern; /* TEXT: in the filter's text */
 };
 
 /* What is known of a function; verdict 0: not judged yet, 1: wanted, 2: not wanted. */
@@ -61,6 +62,7 @@ struct dt_filter {
 	uint32_t known;		   /* elements of function */
 	uint8_t *of_thread;	   /* by tid: verdict, as of a function */
 	struct dt_failures failures;
+	struct dt_filter_texts texts;
 	bool no_memory;
 };
 

@@ -55,6 +55,8 @@ void dt_filter_free(struct dt_filter *f)
 	free(f->function);
 	free(f->of_thread);
 	dt_failures_free(&f->failures);
+	if (f->texts.free)
+		f->texts.free(f->texts.ctx);
 	free(f);
 }
 
@@ -69,6 +71,50 @@ bool dt_filter_needs_values(const struct dt_filter *f)
 		if (f->term[i].what <= FAILED && f->term[i].what != TIME)
 			return true;
 	return f->events.n != 0;
+}
+
+/* ---- texts ---- */
+
+bool dt_filter_text(const struct dt_filter *f, unsigned i, const char **name, const char **pattern)
+{
+	for (unsigned k = 0; k < f->terms; k++)
+		if (f->term[k].what == TEXT && i-- == 0) {
+			*name = f->term[k].name;
+			*pattern = f->term[k].pattern;
+			return true;
+		}
+	return false;
+}
+
+void dt_filter_set_texts(struct dt_filter *f, const struct dt_filter_texts *texts)
+{
+	if (f->texts.free)
+		f->texts.free(f->texts.ctx);
+	f->texts = *texts;
+}
+
+const struct dt_filter_texts *dt_filter_texts_of(const struct dt_filter *f)
+{
+	return &f->texts;
+}
+
+/* Returns whether all conditions on texts are true of a call. */
+static bool are_texts(struct dt_filter *f, const struct dt_call *c)
+{
+	unsigned i = 0;
+
+	for (unsigned k = 0; k < f->terms; k++) {
+		int matches;
+
+		if (f->term[k].what != TEXT)
+			continue;
+		matches = f->texts.matches ? f->texts.matches(f->texts.ctx, c, i) : -1;
+		i++;
+		f->no_memory |= matches == -2;
+		if (matches != (f->term[k].op == '='))
+			return false;
+	}
+	return true;
 }
 
 /* ---- where and by whom ---- */
@@ -359,7 +405,7 @@ bool dt_filter_looks_at_end(const struct dt_filter *f)
 {
 	for (unsigned i = 0; i < f->terms; i++)
 		if (f->term[i].what == TIME || f->term[i].what == RESULT ||
-		    f->term[i].what == FAILED)
+		    f->term[i].what == FAILED || f->term[i].what == TEXT)
 			return true;
 	return false;
 }
@@ -371,7 +417,8 @@ double dt_filter_least(const struct dt_filter *f)
 	for (unsigned i = 0; i < f->terms; i++) {
 		const struct term *t = &f->term[i];
 
-		if ((t->what == TIME && t->op != '>') || t->what == RESULT || t->what == FAILED)
+		if ((t->what == TIME && t->op != '>') || t->what == RESULT || t->what == FAILED ||
+		    t->what == TEXT)
 			return 0;
 		if (t->what == TIME && t->real > least)
 			least = t->real;
@@ -395,7 +442,7 @@ bool dt_filter_end(struct dt_filter *f, const struct dt_call *c)
 		if (t->what == TIME && c->flags & DT_CALL_UNKNOWN)
 			return false;
 	}
-	return dt_filter_time(f, dt_call_ticks(c));
+	return dt_filter_time(f, dt_call_ticks(c)) && are_texts(f, c);
 }
 
 bool dt_filter_time(const struct dt_filter *f, uint64_t ticks)

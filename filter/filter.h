@@ -10,6 +10,7 @@
  *				"message:received"
  *	time>10us, time<2ms	calls, and times on a core, of that length
  *	result<0, arg1=5, len>9	calls by a value: the result, the first argument, one by its name
+ *	path=/etc*, name!=*.so	calls whose argument of that name leads to a text like that
  *	failed			calls whose result says that they failed;
  *	-failed			calls whose result says that they did not
  *	value>4			events and points by their argument or first value
@@ -46,6 +47,25 @@ bool dt_filter_failed(const struct dt_filter *f);
 
 /* Returns whether the filter looks at arguments, results or values. */
 bool dt_filter_needs_values(const struct dt_filter *f);
+
+/* The i-th condition on a text: the argument's name, and the pattern. False: there are not so many.
+ */
+bool dt_filter_text(const struct dt_filter *f, unsigned i, const char **name, const char **pattern);
+
+/* Who knows the texts of calls. */
+struct dt_filter_texts {
+	void *ctx; /* freed by `free' with the filter; `free' may be NULL */
+	void (*free)(void *ctx);
+	/* Says whether the text of condition i matches: 1; it does not: 0; -1: there is no text, so
+	 * that the condition is not true, nor the opposite; -2: out of memory, or the like. */
+	int (*matches)(void *ctx, const struct dt_call *c, unsigned i);
+};
+/* Sets it, as long as there is none no condition on a text is true. They are looked at when a call
+ * ends. */
+void dt_filter_set_texts(struct dt_filter *f, const struct dt_filter_texts *texts);
+
+/* Returns what was set. */
+const struct dt_filter_texts *dt_filter_texts_of(const struct dt_filter *f);
 
 /* Returns whether this core and thread are wanted; this holds for everything. tid DT_NO_TID: no
  * thread. */

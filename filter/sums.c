@@ -156,6 +156,11 @@ bool dt_sums_wants_arguments(const struct dt_sums *s)
 	return false;
 }
 
+struct dt_filter *dt_sums_filter(const struct dt_sums *s, size_t i)
+{
+	return s->sum[i].filter;
+}
+
 const char *dt_sums_beyond_calls(const struct dt_sums *s)
 {
 	const char *beyond = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums over calls, as words ask for them (doc/sums.md describes them for users):
+ * Sums over calls, as words ask for them (man/devtrace-sum.1 describes them for users):
  *
  *	WHAT [by KEY[, KEY]...] [if WORDS]
  *
@@ -120,6 +120,9 @@ bool dt_sums_failed(const struct dt_sums *s);
 size_t dt_sums_count(const struct dt_sums *s);
 const struct dt_sums_words *dt_sums_words(const struct dt_sums *s, size_t i);
 bool dt_sums_wants_arguments(const struct dt_sums *s);
+
+/* Returns the filter of a sum; NULL: it has none. */
+struct dt_filter *dt_sums_filter(const struct dt_sums *s, size_t i);
 
 /* A sum's filter may ask about something that only readers of traces know, such as "core:": returns
  * how the word begins; NULL: none does. */

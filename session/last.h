@@ -13,17 +13,6 @@
 
 struct dt_session;
 
-#define DT_LAST_MARKS 64u /* at a time */
-
-struct dt_last {
-	struct dt_last_mark {
-		uint64_t ns;	/* when it was made, by the monotonic clock */
-		uint64_t ticks; /* no record before it is later, and none behind it as early */
-		int64_t chunk;	/* the last one before it */
-	} mark[DT_LAST_MARKS];	/* the oldest first */
-	unsigned marks;
-};
-
 /* Makes a mark, if that is due, and removes what is too old; until: as for dt_sieve_run(), which
  * has run. To be called after each round. Returns -1 and an error. */
 int dt_last_turn(struct dt_session *s, uint64_t until, struct dt_error *e);

@@ -157,6 +157,13 @@ static int check_sums(const struct dt_options *o, struct dt_error *e)
 	return dt_sieve_check_sums(o, e);
 }
 
+static int check_words(const struct dt_options *o, struct dt_error *e)
+{
+	if (o->filter && check_filter(o, e) < 0)
+		return -1;
+	return o->sums || o->until || o->signals || o->last_ns ? check_sums(o, e) : 0;
+}
+
 /* Fills in s, which is all zero. On error, everything that it has made is freed. */
 static int create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
 {
@@ -210,9 +217,7 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 	}
 	if (o->kernel && open_kernel(s, cores, e) < 0)
 		goto fail;
-	if (o->filter && check_filter(o, e) < 0)
-		goto fail;
-	if ((o->sums || o->until || o->signals || o->last_ns) && check_sums(o, e) < 0)
+	if (check_words(o, e) < 0)
 		goto fail;
 	if (o->output) {
 		s->store = dt_store_create_late(o->output, o->keep_old, dt_describe, s, e);

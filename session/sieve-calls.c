@@ -178,8 +178,12 @@ static bool fits(struct dt_sieve *v, const struct sieve_thread *t, const struct 
 			    .end = how->ticks > f->begin ? how->ticks : f->begin,
 			    .sp = f->sp,
 			    .result = how->result};
+	bool is;
 
-	return f->wanted && dt_filter_end(v->filter, &c);
+	v->ending = f->call;
+	is = f->wanted && dt_filter_end(v->filter, &c);
+	v->ending = NULL;
+	return is;
 }
 
 /* Returns how many frames at the innermost one's sp are open because of a jump to the next one. */
@@ -474,11 +478,17 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 			    .function = at->function,
 			    .around = (uint8_t)dt_filter_around(v->filter, around, at->function),
 			    .wanted = dt_filter_begin(v->filter, &c, around)};
-	if (v->sums)
+	if (v->sums || v->filter_texts)
 		dt_sieve_sums_begin(v, f, &c, caller ? caller->note : s->note, r, core);
 	if (at->place == DT_SITE_ENTRY_ALONE) { /* its end is not known */
 		bool keep = f->wanted;
 
+		if (keep && v->filter_texts) { /* its texts are still to come */
+			f->verdict = dt_verdict_new(v);
+			t->alone = *f;
+			t->alone_stack = s;
+			return remember(v, t, r->sp, f->verdict);
+		}
 		c.flags = DT_CALL_NO_EXIT;
 		if (keep && v->looks_at_end)
 			keep = dt_filter_end(v->filter, &c);
@@ -493,6 +503,18 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 	s->n++;
 	v->frames++;
 	return remember(v, t, r->sp, f->verdict);
+}
+
+void dt_sieve_judge_alone(struct dt_sieve *v, struct sieve_thread *t)
+{
+	struct frame *f = &t->alone;
+	const struct ending how = {f->begin, NULL, DT_CALL_NO_EXIT};
+
+	dt_sieve_decide(v, f->verdict, fits(v, t, f, &how));
+	if (dt_verdict_is(v, f->verdict) == VERDICT_DROP)
+		dt_sieve_count(v, f->function, UINT64_MAX, 0, true);
+	dt_verdict_drop(v, f->verdict);
+	f->verdict = VERDICT_KEEP;
 }
 
 /* Returns the verdict on an exit that belongs to no open call. */
@@ -605,7 +627,7 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 		take_behind(v, t, r, at);
 	if (r->kind == DT_MORE)
 		return r->sp == t->last_sp ? dt_verdict_hold(v, t->last_verdict) : VERDICT_KEEP;
-	if (t->alone.call)
+	if (t->alone.call || t->alone.verdict >= VERDICT_FIRST)
 		dt_sieve_sums_alone(v, t);
 	if ((r->kind == DT_ENTRY || r->kind == DT_EXIT) && at->function < v->functions) {
 		if (!t->whole && !v->one_rule && v->changes_stack[at->function])

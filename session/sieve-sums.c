@@ -5,6 +5,7 @@
  */
 #include "session/sieve-work.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,8 +79,8 @@ void dt_sieve_sums_begin(struct dt_sieve *v, struct frame *f, const struct dt_ca
 {
 	struct sieve_call *k;
 
-	f->note = dt_sums_begin(v->sums, c, caller);
-	if (!dt_sums_counts(f->note))
+	f->note = v->sums ? dt_sums_begin(v->sums, c, caller) : 0;
+	if (!dt_sums_counts(f->note) && !(v->filter_texts && f->wanted))
 		return;
 	k = v->spare;
 	if (k) {
@@ -141,6 +142,62 @@ void dt_sieve_sums_text(struct dt_sieve *v, struct sieve_call *c, const struct d
 
 /* ---- its end ---- */
 
+/* Returns the text of an argument, and its length; NULL: none is known. */
+static const char *text_in(const struct dt_sieve *v, const struct sieve_call *c, const char *name,
+			   size_t *n)
+{
+	size_t length = strlen(name);
+
+	for (const struct sieve_text *t = c->text; t; t = t->next) {
+		const struct dt_function_info *f =
+			t->function < v->functions ? &v->function[t->function] : NULL;
+		struct dt_signature_value value;
+
+		if (!t->is_values && f && f->signature &&
+		    dt_signature_parameter(f->signature, 0, &value) &&
+		    value.name_length == length && !strncmp(value.name, name, length)) {
+			*n = t->n;
+			return t->bytes;
+		}
+	}
+	return NULL;
+}
+
+static int matches(void *ctx, const struct dt_call *c, unsigned i)
+{
+	const struct sieve_asker *a = ctx;
+	const char *name, *pattern, *text;
+	char line[DT_SUMS_TEXT + 1];
+	size_t n;
+
+	if (!a->sieve->ending || !dt_filter_text(a->filter, i, &name, &pattern))
+		return -1;
+	text = text_in(a->sieve, a->sieve->ending, name, &n);
+	if (!text)
+		return -1;
+	memcpy(line, text, n);
+	line[n] = '\0';
+	return fnmatch(pattern, line, 0) == 0;
+}
+
+void dt_sieve_sums_texts(struct dt_sieve *v)
+{
+	const char *name, *pattern;
+	size_t sums = v->sums ? dt_sums_count(v->sums) : 0;
+
+	v->filter_texts = dt_filter_text(v->filter, 0, &name, &pattern);
+	v->behind |= v->filter_texts;
+	for (size_t i = 0; i <= sums; i++) {
+		struct dt_filter *f = i ? dt_sums_filter(v->sums, i - 1) : v->filter;
+
+		if (!f || !dt_filter_text(f, 0, &name, &pattern))
+			continue;
+		v->behind = true;
+		v->asker[i] = (struct sieve_asker){v, f};
+		dt_filter_set_texts(f, &(struct dt_filter_texts){&v->asker[i], NULL, matches});
+	}
+}
+
 /* A call that has ended, for what the sums ask about it. */
 struct asked {
 	struct dt_sieve *v;
@@ -163,21 +220,8 @@ static unsigned callers(const void *ctx, uint32_t *function, unsigned most)
 static const char *text_of(const void *ctx, const char *name, size_t *n)
 {
 	const struct asked *k = ctx;
-	size_t length = strlen(name);
 
-	for (const struct sieve_text *t = k->call->text; t; t = t->next) {
-		const struct dt_function_info *f =
-			t->function < k->v->functions ? &k->v->function[t->function] : NULL;
-		struct dt_signature_value value;
-
-		if (!t->is_values && f && f->signature &&
-		    dt_signature_parameter(f->signature, 0, &value) &&
-		    value.name_length == length && !strncmp(value.name, name, length)) {
-			*n = t->n;
-			return t->bytes;
-		}
-	}
-	return NULL;
+	return text_in(k->v, k->call, name, n);
 }
 
 static bool number_of(const void *ctx, const char *name, struct dt_call_number *n)
@@ -222,7 +266,10 @@ void dt_sieve_sums_end(struct dt_sieve *v, const struct sieve_thread *t, const s
 	c.flags |= f->call->lossy ? DT_CALL_LOSS : 0;
 	around.core = f->call->core;
 	around.pid = c.tid == DT_NO_TID ? 0 : dt_store_pid(v->session->store, c.tid);
-	dt_sums_end(v->sums, &c, f->note, &around);
+	v->ending = f->call;
+	if (v->sums)
+		dt_sums_end(v->sums, &c, f->note, &around);
+	v->ending = NULL;
 	if (v->words.sums < v->words.n)
 		dt_sieve_act(v, &c, around.pid);
 	dt_sieve_sums_forget(v, f);
@@ -232,6 +279,8 @@ void dt_sieve_sums_alone(struct dt_sieve *v, struct sieve_thread *t)
 {
 	const struct dt_call c = {.flags = DT_CALL_NO_EXIT, .end = t->alone.begin};
 
+	if (t->alone.verdict >= VERDICT_FIRST)
+		dt_sieve_judge_alone(v, t);
 	dt_sieve_sums_end(v, t, t->alone_stack, &t->alone, &c);
 }
 

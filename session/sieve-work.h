@@ -124,6 +124,12 @@ struct dt_sieve_words {
 };
 #define SIEVE_UNTIL (-1)
 
+/* Who asks about texts of the call that has ended: the filter, or that of a sum. */
+struct sieve_asker {
+	struct dt_sieve *sieve;
+	const struct dt_filter *filter;
+};
+
 struct dt_sieve {
 	struct dt_session *session;
 	struct dt_filter *filter;
@@ -150,8 +156,11 @@ struct dt_sieve {
 	struct dt_sieve_counts counts;
 	struct dt_sums *sums; /* NULL: none */
 	struct dt_sieve_words words;
-	uint32_t acted;	      /* bit i: the trigger whose sum is i has acted */
-	bool one_rule;	      /* all calls are written, or none: nothing can be left out wrongly */
+	uint32_t acted;	   /* bit i: the trigger whose sum is i has acted */
+	bool one_rule;	   /* all calls are written, or none: nothing can be left out wrongly */
+	bool filter_texts; /* the filter has conditions on texts */
+	struct sieve_asker asker[1 + DT_SUMS_MOST];
+	const struct sieve_call *ending; /* the call that is being judged; NULL: nothing is known */
 	bool behind;	      /* the sums want to know what records behind an entry say */
 	uint64_t sums_missed; /* calls that the sums have not seen, since too many were open */
 	struct sieve_call *spare;
@@ -182,6 +191,9 @@ static inline uint8_t dt_verdict_is(const struct dt_sieve *v, uint32_t verdict)
 /* Returns the verdict on a record, with a reference; the store knows it as of that place. */
 uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned core,
 			const struct dt_store_place *at);
+
+/* Decides about the thread's last call of a function without exits, whose texts have come. */
+void dt_sieve_judge_alone(struct dt_sieve *v, struct sieve_thread *t);
 
 /* Records have been lost: what is open is kept from here on. */
 void dt_sieve_lossy(struct dt_sieve *v);
@@ -222,6 +234,8 @@ uint32_t dt_sieve_judge_whole(struct dt_sieve *v, struct sieve_thread *t, const 
 
 /* ---- sieve-sums.c ---- */
 
+/* Lets the filters know the texts of calls. */
+void dt_sieve_sums_texts(struct dt_sieve *v);
 /* A call begins, as c says, in one whose note is `caller'; r is its entry. */
 void dt_sieve_sums_begin(struct dt_sieve *v, struct frame *f, const struct dt_call *c,
 			 uint32_t caller, const struct dt_record *r, unsigned core);

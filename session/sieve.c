@@ -230,6 +230,7 @@ struct dt_sieve *dt_sieve_new(struct dt_session *s, struct dt_error *e)
 	if (v->words.n && !(v->sums = dt_sums_new(v->words.text, v->words.n, &m, e)))
 		goto fail;
 	v->behind = v->sums && dt_sums_wants_arguments(v->sums);
+	dt_sieve_sums_texts(v);
 	note_filter(s->store, o);
 	v->looks_at_end = dt_filter_looks_at_end(v->filter);
 	v->least = (uint64_t)dt_filter_least(v->filter);

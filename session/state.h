@@ -15,7 +15,6 @@
 #include "session/kernel.h"
 #include "session/log.h"
 #include "session/offsets.h"
-#include "session/last.h"
 #include "session/options.h"
 #include "session/results.h"
 #include "session/rings.h"
@@ -115,6 +114,18 @@ struct dt_thread_entry {
 struct dt_program {
 	uint64_t inode;
 	unsigned dev_major, dev_minor;
+};
+
+#define DT_LAST_MARKS 64u /* at a time */
+
+/* What --last knows: session/last.h. */
+struct dt_last {
+	struct dt_last_mark {
+		uint64_t ns;	/* when it was made, by the monotonic clock */
+		uint64_t ticks; /* no record before it is later, and none behind it as early */
+		int64_t chunk;	/* the last one before it */
+	} mark[DT_LAST_MARKS];	/* the oldest first */
+	unsigned marks;
 };
 
 /* A session. A field with "owner thread" or "recorder thread" is that thread's alone; one with

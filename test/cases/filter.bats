@@ -122,3 +122,57 @@ pairs() {
 	[ "$status" = 0 ]
 	[[ "$output" == *"no call is one that -f means"* ]]
 }
+
+@test "filter: texts: what SQL finds in the arguments, in calls, report, graph, sum, the page's sums and while recording" {
+	local words sql n
+	cat >texts.c <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		__attribute__((noinline)) int first(const char *name, const char *other) { return (int)strlen(name) - (other ? other[0] : 0); }
+		__attribute__((noinline)) int second(int n, const char *name) { return n > 0 ? second(n - 1, name + 1) + 1 : name[0]; }
+		int main(void)
+		{
+			char text[400];
+			int sum = 0;
+			srand(7);
+			for (int i = 0; i < 400; i++) {
+				int n = rand() % 40 == 0 ? 300 : rand() % 70;
+				for (int k = 0; k < n; k++)
+					text[k] = "abc/."[rand() % 5];
+				text[n] = '\\0';
+				sum += first(text, i % 3 ? "other" : i % 2 ? NULL : "a 5");
+				if (n > 4)
+					sum += second(rand() % 4, text);
+			}
+			printf("%d\\n", sum);
+			return 0;
+		}
+	C
+	sed -i 's/\\\\/\\/g' texts.c
+	gcc -O1 -g -fno-optimize-sibling-calls -o texts texts.c
+	devtrace record -A first -A second -o x.db ./texts >/dev/null 2>&1
+	while IFS='|' read -r words sql; do
+		n=$(devtrace sql -n x.db "SELECT count(*) FROM calls WHERE $sql" | tr -d ' ')
+		[ "$n" -gt 0 ]
+		[ "$(devtrace report -f "$words" --json x.db | python3 -c 'import json, sys; print(sum(x["calls"] for x in json.load(sys.stdin) if "function" in x))')" = "$n" ] || { echo "$words: not $n in report"; devtrace report -f "$words" x.db; false; }
+		[ "$(devtrace calls -f "$words" x.db | grep -c ' us  ')" = "$n" ] || { echo "$words: not $n in calls"; false; }
+		[ "$(devtrace sum -e "count if $words" --json x.db | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["calls"])')" = "$n" ]
+		"$build/test/tool/check-pyramid" x.db "$words"
+		devtrace record -A first -A second --filter "$words" --sum "count if $words" -o w.db ./texts >/dev/null 2>&1
+		[ "$(devtrace sum --json w.db 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["calls"])')" = "$n" ]
+		# there are no other calls, and they have their texts; those around them are not there, so depths are others
+		[ "$(devtrace sql -n w.db "SELECT count(*) FROM calls" 2>/dev/null | tr -d ' ')" = "$n" ] || { echo "$words: not $n recorded"; false; }
+		[ "$(devtrace sql -n w.db "SELECT count(*) FROM calls WHERE ${sql/depth > 1/depth >= 0}" 2>/dev/null | tr -d ' ')" = "$n" ]
+		devtrace check w.db >/dev/null
+	done <<-'TEXT'
+		name=a*|json_extract(arguments, '$.name') GLOB 'a*'
+		name!=a* first|function = 'first' AND json_extract(arguments, '$.name') NOT GLOB 'a*'
+		name=[ab]*/* second depth>2|function = 'second' AND depth > 1 AND json_extract(arguments, '$.name') GLOB '[ab]*/*'
+		other=other name!=*c*|json_extract(arguments, '$.other') = 'other' AND json_extract(arguments, '$.name') NOT GLOB '*c*'
+		"other=a 5"|json_extract(arguments, '$.other') = 'a 5'
+		name=b* n=0|json_extract(arguments, '$.n') = 0 AND json_extract(arguments, '$.name') GLOB 'b*'
+	TEXT
+	run --separate-stderr devtrace report -f 'nosuch=a*' x.db
+	[[ $stderr == *"no text of an argument called 'nosuch': -l and -A record texts"* ]]
+}
