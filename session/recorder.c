@@ -17,6 +17,7 @@
 #include "session/domain.h"
 #include "session/doubt.h"
 #include "session/helds.h"
+#include "session/last.h"
 #include "session/mix.h"
 #include "session/pauses.h"
 #include "session/places.h"

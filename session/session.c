@@ -217,8 +217,6 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 	}
 	if (o->kernel && open_kernel(s, cores, e) < 0)
 		goto fail;
-	if (check_words(o, e) < 0)
-		goto fail;
 	if (o->output) {
 		s->store = dt_store_create_late(o->output, o->keep_old, dt_describe, s, e);
 		if (!s->store)
@@ -251,8 +249,11 @@ fail:
 
 struct dt_session *dt_session_create(const struct dt_options *o, struct dt_error *e)
 {
-	struct dt_session *s = calloc(1, sizeof(*s));
+	struct dt_session *s;
 
+	if (check_words(o, e) < 0)
+		return NULL;
+	s = calloc(1, sizeof(*s));
 	if (!s) {
 		dt_fail(e, "no memory");
 		return NULL;
