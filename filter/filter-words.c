@@ -92,6 +92,25 @@ static int add_number(struct term *t, const char *word, const char *text, struct
 	return 0;
 }
 
+/* Makes the condition that a call failed for a reason, or for another one. */
+static int add_error(struct term *t, const char *word, const char *reason, struct dt_error *e)
+{
+	char *end;
+
+	t->what = ERROR;
+	t->number = strtol(reason, &end, 10);
+	if (end == reason || *end)
+		for (t->number = 1; t->number < 4096; t->number++) {
+			const char *name = strerrorname_np((int)t->number);
+
+			if (name && !strcmp(name, reason))
+				break;
+		}
+	if ((t->op == '=' || t->op == '!') && t->number > 0 && t->number < 4096)
+		return 0;
+	return dt_fail(e, "%s: the name of an error is wanted, as in error=ENOENT", word);
+}
+
 /* Returns whether a condition is about a text, "path=/etc/\*": what is behind the operator is no
  * number, and what is before it could be an argument that leads to a text. */
 static bool is_text(const char *name, char op, const char *value)
@@ -133,6 +152,8 @@ static int add_term(struct dt_filter *f, char *word, char *op, struct dt_error *
 			return 0;
 		return dt_fail(e, "%s: a time is wanted, as in time>10us or time<2ms", word);
 	}
+	if (n == 5 && !strncmp(word, "error", 5))
+		return add_error(t, word, number, e);
 	t->what = NAMED;
 	if (is_text(t->name, t->op, number)) {
 		t->what = TEXT;

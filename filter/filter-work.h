@@ -13,7 +13,7 @@
 #define RANGES	  64	   /* most ranges of cores */
 #define THREAD_OF 4194304u /* no thread has a higher number: PID_MAX_LIMIT */
 
-enum what { ARGUMENT, NAMED, RESULT, VALUE, TIME, FAILED, TEXT, DEPTH, CODE };
+enum what { ARGUMENT, NAMED, RESULT, VALUE, TIME, FAILED, ERROR, TEXT, DEPTH, CODE };
 
 /* A condition: "len>9". */
 struct term {
@@ -21,7 +21,7 @@ struct term {
 	char op;	/* '=', '!', '<', '>'; FAILED: '!' wants calls that have not failed */
 	unsigned index; /* ARGUMENT */
 	char name[64];	/* NAMED */
-	int64_t number; /* TIME: unused */
+	int64_t number; /* ERROR: an errno; TIME: unused */
 	uint64_t unsigned_number;
 	bool above;	     /* the number is greater than an int64_t can hold */
 	double real;	     /* TIME: ticks */

@@ -405,7 +405,8 @@ bool dt_filter_looks_at_end(const struct dt_filter *f)
 {
 	for (unsigned i = 0; i < f->terms; i++)
 		if (f->term[i].what == TIME || f->term[i].what == RESULT ||
-		    f->term[i].what == FAILED || f->term[i].what == TEXT)
+		    f->term[i].what == FAILED || f->term[i].what == ERROR ||
+		    f->term[i].what == TEXT)
 			return true;
 	return false;
 }
@@ -418,12 +419,22 @@ double dt_filter_least(const struct dt_filter *f)
 		const struct term *t = &f->term[i];
 
 		if ((t->what == TIME && t->op != '>') || t->what == RESULT || t->what == FAILED ||
-		    t->what == TEXT)
+		    t->what == ERROR || t->what == TEXT)
 			return 0;
 		if (t->what == TIME && t->real > least)
 			least = t->real;
 	}
 	return least;
+}
+
+/* Returns whether a call failed for the reason of a condition, or for another one that is known. */
+static bool is_error(struct dt_filter *f, const struct term *t, const struct dt_call *c)
+{
+	uint32_t error;
+
+	return dt_failures_outcome(&f->failures, c->function, c->result, &error) ==
+		       DT_OUTCOME_FAILED &&
+	       error && (error == t->number) == (t->op == '=');
 }
 
 bool dt_filter_end(struct dt_filter *f, const struct dt_call *c)
@@ -437,6 +448,8 @@ bool dt_filter_end(struct dt_filter *f, const struct dt_call *c)
 		if (t->what == FAILED &&
 		    dt_failures_outcome(&f->failures, c->function, c->result, &error) !=
 			    (t->op == '!' ? DT_OUTCOME_GOOD : DT_OUTCOME_FAILED))
+			return false;
+		if (t->what == ERROR && !is_error(f, t, c))
 			return false;
 		/* a call whose length is not known fits no condition about it */
 		if (t->what == TIME && c->flags & DT_CALL_UNKNOWN)

@@ -11,6 +11,7 @@
  *	time>10us, time<2ms	calls, and times on a core, of that length
  *	result<0, arg1=5, len>9	calls by a value: the result, the first argument, one by its name
  *	path=/etc*, name!=*.so	calls whose argument of that name leads to a text like that
+ *	error=ENOENT		calls that failed for that reason; error!=ENOENT: for another
  *	failed			calls whose result says that they failed;
  *	-failed			calls whose result says that they did not
  *	value>4			events and points by their argument or first value

@@ -176,3 +176,20 @@ pairs() {
 	run --separate-stderr devtrace report -f 'nosuch=a*' x.db
 	[[ $stderr == *"no text of an argument called 'nosuch': -l and -A record texts"* ]]
 }
+
+@test "filter: error=NAME: the calls that failed so, as SQL and the table of reasons say" {
+	local n
+	: >one
+	devtrace record -l -o e.db cat one missing /root/x/y / one none >/dev/null 2>&1 || true
+	devtrace sql -c -n e.db "SELECT errno, count(*) FROM calls WHERE failed AND errno > 0 GROUP BY 1" | tr -d '\r' >reasons
+	[ "$(wc -l <reasons)" -ge 2 ]
+	while IFS=, read -r error n; do
+		[ "$(devtrace calls -f "error=$error" e.db | grep -c ' us  ')" = "$n" ]
+		[ "$(devtrace sum -e "count if error!=$error" --json e.db | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["calls"])')" = "$(awk -F, -v e="$error" '$1 != e {n += $2} END {print n + 0}' reasons)" ]
+	done <reasons
+	[ "$(devtrace calls -f error=ENOENT e.db | grep -c ' = -1 ENOENT')" = "$(awk -F, '$1 == 2 || $1 == "ENOENT" {print $2}' reasons)" ]
+	devtrace record -l --filter error=ENOENT -o w.db cat one missing / none >/dev/null 2>&1 || true
+	[ "$(devtrace calls w.db 2>/dev/null | grep -c ' = -1 ENOENT')" = 2 ]
+	run ! devtrace calls -f error=ENOSUCH e.db
+	[[ $output == *'the name of an error is wanted, as in error=ENOENT'* ]]
+}
