@@ -313,12 +313,17 @@ void dt_cmd_say_left_out(struct dt_reader *r)
 			 : "");
 }
 
-void dt_cmd_say_lost(struct dt_reader *r)
+void dt_cmd_say_records_lost(struct dt_reader *r)
 {
 	struct dt_summary s;
 
 	if (!dt_reader_summary(r, &s, NULL) && s.lost)
 		dt_cmd_fail("note: %llu records were lost while this was recorded",
 			    (unsigned long long)s.lost);
+}
+
+void dt_cmd_say_lost(struct dt_reader *r)
+{
+	dt_cmd_say_records_lost(r);
 	dt_cmd_say_left_out(r);
 }

@@ -86,7 +86,9 @@ bool dt_cmd_costs(const struct dt_reader *r, double *cost);
 
 /* Says how many calls are missing because a filter did not want them while recording. */
 void dt_cmd_say_left_out(struct dt_reader *r);
-/* Says on stderr, in one line, how many records were lost, if any were. */
+/* Says on stderr, in one line, how many records were lost, if any were; dt_cmd_say_lost() also what
+ * dt_cmd_say_left_out() says. */
+void dt_cmd_say_records_lost(struct dt_reader *r);
 void dt_cmd_say_lost(struct dt_reader *r);
 
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* devtrace sum: sums over calls, those that were made while recording, or of a trace's calls. */
+#include <errno.h>
 #include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "analyse/meanings.h"
@@ -13,14 +16,16 @@
 #include "cmd/commands.h"
 #include "cmd/live.h"
 #include "cmd/open.h"
+#include "cmd/recording.h"
 #include "cmd/sum-calls.h"
 #include "cmd/sum-table.h"
 #include "cmd/table.h"
 
 static const char help[] =
-	"usage: devtrace sum [OPTION]... [FILE]\n"
+	"usage: devtrace sum [OPTION]... [FILE]; devtrace sum -p PID -e WORDS...\n"
 	"Prints the sums that --sum of record, attach or devtrace PROG has made while recording; or,\n"
-	"with -e, sums over the calls of the trace.\n"
+	"with -e, sums over the calls of the trace; or, with -p, of a running process, once a second,\n"
+	"until Ctrl-C. Nothing is recorded then but the sums.\n"
 	"\n"
 	"  -e, --sum WORDS        WHAT [by KEY, ...] [if WORDS]. WHAT: count, time, self, result,\n"
 	"                         arg1 or the name of an argument, hist(VALUE). KEY: function,\n"
@@ -29,11 +34,14 @@ static const char help[] =
 	"  -s, --sort COLUMN      by calls, sum, avg, min, max or key; by sum, or calls, without it\n"
 	"  -n, --rows N           the first N rows of each\n"
 	"      --from TIME, --to TIME   with -e: begin, end there, as with cat\n"
+	"  -p, --process PID      attach to this process; -F, -N, -A, -l as attach has them\n"
+	"      --turns N          with -p: end after N seconds\n"
 	"      --live             again each second, as long as the file is being recorded\n"
 	"      --json             as JSON, times in ns\n"
 	"  -h, --help             show this\n"
 	"\n"
 	"  devtrace record --sum 'hist(size) by caller if malloc' PROG; devtrace sum\n"
+	"  devtrace sum -p PID -l -e 'hist(size) by caller if malloc'\n"
 	"  devtrace sum -e 'count by path, error if open*' FILE\n";
 
 struct sum {
@@ -42,6 +50,9 @@ struct sum {
 	struct dt_sum_shown how;
 	struct dt_range_options when;
 	bool json, live;
+	uint64_t turns;		/* with -p: so many seconds; 0: until it is told to end */
+	const char *process;	/* -p; NULL: of a file */
+	struct dt_recording of; /* with -p */
 };
 
 /* ---- of the calls of a trace ---- */
@@ -180,7 +191,7 @@ static int print_live(struct dt_reader *r, const struct sum *o, int session)
 			return dt_cmd_fail("%s", e.text);
 		if (screen)
 			fputs("\033[H\033[J", stdout);
-		status = print_made(r, o, alive);
+		status = print_made(r, o, alive || o->process);
 		if (status || !alive)
 			return status;
 		if (!screen) {
@@ -189,6 +200,82 @@ static int print_live(struct dt_reader *r, const struct sum *o, int session)
 		}
 		alive = poll(&p, 1, 1000) == 0;
 	}
+}
+
+/* ---- of a process ---- */
+
+/* Prints the sums in a child, which confines itself. */
+static void run_printing(const struct sum *o, pid_t parent)
+{
+	char *path[] = {(char *)"sum", (char *)(uintptr_t)o->of.trace.path, NULL};
+	struct dt_formats formats = {0};
+	struct sum of = *o;
+	struct dt_reader *r;
+	int status;
+
+	/* Ctrl-C is for the parent, which ends attach: then there are the last sums */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	optind = 1;
+	r = dt_cmd_open(2, path, "sum", NULL, &status);
+	if (!r)
+		exit(status);
+	formats.reader = r;
+	of.how.formats = &formats;
+	status = print_live(r, &of, o->of.pidfd);
+	dt_cmd_say_records_lost(r);
+	exit(status);
+}
+
+/* Waits until a signal asks to end, attach has ended, or the time is over. */
+static void wait_end(const struct sum *o)
+{
+	struct pollfd p = {o->of.pidfd, POLLIN, 0};
+
+	for (uint64_t tenths = 0; !o->turns || tenths < 10 * o->turns; tenths++)
+		if (dt_recording_is_asked_to_end() || poll(&p, 1, 100) > 0)
+			return;
+}
+
+static int show(struct sum *o)
+{
+	pid_t parent = getpid(), pid;
+	int status = 1, wait;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		run_printing(o, parent);
+	if (pid < 0)
+		return dt_cmd_fail("cannot fork: %s", strerror(errno));
+	wait_end(o);
+	kill(o->of.pid, SIGINT);
+	while (waitpid(pid, &wait, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(wait))
+		status = WEXITSTATUS(wait);
+	return status;
+}
+
+static int sum_process(struct sum *o)
+{
+	int status = 1;
+
+	for (size_t i = 0; i < o->n; i++) {
+		o->of.word[o->of.words++] = "--sum";
+		o->of.word[o->of.words++] = o->text[i];
+	}
+	if (dt_recording_make(&o->of, "sum", o->process) < 0)
+		return 1;
+	if (dt_recording_start(&o->of) == 0) {
+		if (dt_recording_wait(&o->of) == 0)
+			status = show(o);
+		if (dt_recording_end(&o->of) && !status)
+			status = 1;
+	}
+	dt_recording_remove(&o->of);
+	return status;
 }
 
 /* ---- the command ---- */
@@ -205,21 +292,57 @@ static bool parse_sort(struct dt_sum_shown *how, const char *text)
 	return false;
 }
 
+/* Says which options do not go together. Returns 2, or -1 if all do. */
+static int refuse(const struct sum *o, bool file)
+{
+	if (o->process && (!o->n || o->live || o->when.from || o->when.to || file)) {
+		dt_cmd_fail("sum: -p goes with -e, and not with a file, --from, --to or --live: it "
+			    "is live");
+		return 2;
+	}
+	if (!o->process && (o->of.words > 2 || o->turns)) {
+		dt_cmd_fail("sum: -F, -N, -A, -l and --turns go with -p: of a trace, WORDS choose, "
+			    "as in 'count if parse*'");
+		return 2;
+	}
+	if (o->process)
+		return -1;
+	if (!o->n && (o->when.from || o->when.to)) {
+		dt_cmd_fail(
+			"sum: --from and --to go with -e: of sums that were made while recording, "
+			"there is only the whole");
+		return 2;
+	}
+	if (o->n && o->live) {
+		dt_cmd_fail("sum: --live goes without -e: it shows the sums that are being made "
+			    "(record --sum)");
+		return 2;
+	}
+	return -1;
+}
+
 /* Parses the options. Returns -1: go on; otherwise the exit status. */
 static int parse(int argc, char **argv, struct sum *o)
 {
+	static const char *const passed[] = {"-F", "-N", "-A", "-l"}; /* on to attach */
 	static const struct option options[] = {{"sum", required_argument, NULL, 'e'},
 						{"sort", required_argument, NULL, 's'},
 						{"rows", required_argument, NULL, 'n'},
 						{"from", required_argument, NULL, 1},
 						{"to", required_argument, NULL, 2},
+						{"process", required_argument, NULL, 'p'},
+						{"function", required_argument, NULL, 'F'},
+						{"no-function", required_argument, NULL, 'N'},
+						{"arguments", required_argument, NULL, 'A'},
+						{"libcalls", no_argument, NULL, 'l'},
+						{"turns", required_argument, NULL, 5},
 						{"live", no_argument, NULL, 3},
 						{"json", no_argument, NULL, 4},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "e:s:n:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "e:s:n:p:F:N:A:lh", options, NULL)) != -1) {
 		switch (c) {
 		case 'e':
 			if (o->n == DT_SUMS_MOST) {
@@ -234,6 +357,23 @@ static int parse(int argc, char **argv, struct sum *o)
 			break;
 		case 'n':
 			if (!dt_table_number(optarg, "rows", &o->how.rows))
+				return 2;
+			break;
+		case 'p':
+			o->process = optarg;
+			break;
+		case 'F':
+		case 'N':
+		case 'A':
+		case 'l':
+			if (o->of.words + 2 + 2 * DT_SUMS_MOST > DT_RECORDING_WORDS)
+				return dt_cmd_fail("sum: too many options");
+			o->of.word[o->of.words++] = passed[strchr("FNAl", c) - "FNAl"];
+			if (c != 'l')
+				o->of.word[o->of.words++] = optarg;
+			break;
+		case 5:
+			if (!dt_table_number(optarg, "seconds", &o->turns))
 				return 2;
 			break;
 		case 1:
@@ -254,18 +394,7 @@ static int parse(int argc, char **argv, struct sum *o)
 			return dt_cmd_usage("sum");
 		}
 	}
-	if (!o->n && (o->when.from || o->when.to)) {
-		dt_cmd_fail(
-			"sum: --from and --to go with -e: of sums that were made while recording, "
-			"there is only the whole");
-		return 2;
-	}
-	if (o->n && o->live) {
-		dt_cmd_fail("sum: --live goes without -e: it shows the sums that are being made "
-			    "(record --sum)");
-		return 2;
-	}
-	return -1;
+	return refuse(o, optind < argc);
 }
 
 /* Checks the words before anything is opened. */
@@ -284,7 +413,7 @@ static int check(const struct sum *o)
 
 int dt_cmd_sum(int argc, char **argv)
 {
-	struct sum o = {0};
+	struct sum o = {.of = {.word = {"devtrace", "attach"}, .words = 2}};
 	struct dt_live live = {.process = -1, .tell.fd = -1};
 	struct dt_formats formats = {0};
 	struct dt_reader *r;
@@ -294,6 +423,8 @@ int dt_cmd_sum(int argc, char **argv)
 		status = check(&o);
 	if (status >= 0)
 		return status;
+	if (o.process)
+		return sum_process(&o);
 	if (o.live)
 		dt_live_find(&live, optind < argc ? argv[optind] : DT_DEFAULT_FILE);
 	r = dt_cmd_open(argc, argv, "sum", NULL, &status);
@@ -304,7 +435,7 @@ int dt_cmd_sum(int argc, char **argv)
 			 : o.live ? print_live(r, &o, live.process)
 				  : print_made(r, &o, false);
 		dt_formats_free(&formats);
-		dt_cmd_say_lost(r);
+		dt_cmd_say_records_lost(r);
 		dt_reader_close(r);
 	}
 	if (live.name)

@@ -256,6 +256,52 @@ for k in sorted(n):
 	while pgrep -x slow >/dev/null; do sleep 0.1; done
 }
 
+@test "sums: -p: of a running process, once a second; it is let go, and nothing is kept" {
+	cat >spin.c <<-'C'
+		#include <stdio.h>
+		#include <unistd.h>
+		__attribute__((noinline)) int step(int n) { return n; }
+		volatile int last, ended;
+		int main(void)
+		{
+			for (int i = 0; i < 4000 && !ended; i++) {
+				last = step(i);
+				usleep(1000);
+			}
+			printf("%d\\n", last);
+			return 0;
+		}
+	C
+	sed -i 's/\\\\/\\/g' spin.c
+	gcc -O1 -g -o spin spin.c
+	./spin >out &
+	local pid=$! before status=0
+	before=$(ls -d "${TMPDIR:-/tmp}"/devtrace-* 2>/dev/null | wc -l)
+	devtrace sum -p $pid -e 'hist(n) by function if step' -e count --turns 3 >got 2>err
+	kill -0 $pid
+	python3 - <<-'PY'
+		n = [int(l.split()[0]) for l in open("got") if l.split()[-1:] == ["step"] and l.split()[0].isdigit()]
+		assert len(n) >= 3 and n == sorted(n) and 1000 < n[-1] < 4000, n
+	PY
+	# and until a signal comes
+	devtrace sum -p $pid -F step -e count >more 2>err &
+	local sum=$!
+	sleep 0.7
+	kill -INT $sum
+	wait $sum || status=$?
+	[ $status = 0 ] || { cat err; false; }
+	grep -q '^ *[0-9]* *$' more
+	wait $pid
+	[ "$(cat out)" = 3999 ]
+	[ "$(ls -d "${TMPDIR:-/tmp}"/devtrace-* 2>/dev/null | wc -l)" -le "$before" ]
+	run -1 --separate-stderr devtrace sum -p 999999 -e count
+	[[ $stderr == *'there is no process 999999'* ]]
+	run -2 --separate-stderr devtrace sum -p $$
+	[[ $stderr == *'-p goes with -e'* ]]
+	run -2 --separate-stderr devtrace sum -F step s.db
+	[[ $stderr == *'-F, -N, -A, -l and --turns go with -p'* ]]
+}
+
 @test "sums: words that are nothing are refused before the program starts, each in one line" {
 	local words want
 	while IFS='|' read -r words want; do
