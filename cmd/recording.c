@@ -14,7 +14,13 @@
 #include <unistd.h>
 
 #include "cmd/open.h"
-#include "cmd/top.h"
+
+void dt_recording_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	for (size_t i = 0; i < 4; i++)
+		sigaddset(set, (int[]){SIGINT, SIGTERM, SIGHUP, SIGQUIT}[i]);
+}
 
 /* Becomes `devtrace attach', in a child. */
 static void run_attach(struct dt_recording *k, pid_t parent)
@@ -55,7 +61,7 @@ bool dt_recording_is_asked_to_end(void)
 {
 	sigset_t ends, pending;
 
-	dt_top_signals(&ends);
+	dt_recording_signals(&ends);
 	sigpending(&pending);
 	return sigandset(&pending, &pending, &ends) == 0 && !sigisemptyset(&pending);
 }
@@ -79,7 +85,7 @@ int dt_recording_make(struct dt_recording *k, const char *name, const char *pid)
 	sigset_t block;
 
 	/* what ends this process must not leave the folder behind, or the process attached */
-	dt_top_signals(&block);
+	dt_recording_signals(&block);
 	sigprocmask(SIG_BLOCK, &block, &k->signals);
 	/* where it is ignored, nothing tells how a child has ended */
 	signal(SIGCHLD, SIG_DFL);

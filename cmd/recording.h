@@ -24,8 +24,9 @@ struct dt_recording {
 	sigset_t signals; /* those that were blocked when the command began */
 };
 
-/* Returns whether a signal has come that asks the command to end (dt_top_signals()); it stays
- * pending. */
+/* Makes *set the signals that ask a command to end. */
+void dt_recording_signals(sigset_t *set);
+/* Returns whether one of them has come; it stays pending. */
 bool dt_recording_is_asked_to_end(void);
 
 /*

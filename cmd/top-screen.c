@@ -17,17 +17,11 @@
 #include <unistd.h>
 
 #include "cmd/open.h"
+#include "cmd/recording.h"
 #include "cmd/top.h"
 #include "process/threads.h"
 
 #define PATIENCE_NS 300000000u /* for the table to end when it has been told to */
-
-void dt_top_signals(sigset_t *set)
-{
-	sigemptyset(set);
-	for (size_t i = 0; i < 4; i++)
-		sigaddset(set, (int[]){SIGINT, SIGTERM, SIGHUP, SIGQUIT}[i]);
-}
 
 static void ask_size(_Atomic uint32_t *size)
 {
@@ -133,7 +127,7 @@ int dt_top_show(struct dt_top *t)
 	ask_size(&t->shared->size);
 	/* where it is ignored, nothing tells that the child has ended, or how */
 	signal(SIGCHLD, SIG_DFL);
-	dt_top_signals(&signals);
+	dt_recording_signals(&signals);
 	sigaddset(&signals, SIGWINCH);
 	sigaddset(&signals, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &signals, &mask);

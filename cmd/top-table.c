@@ -12,6 +12,7 @@
 #include "analyse/feed.h"
 #include "analyse/stats.h"
 #include "cmd/open.h"
+#include "cmd/recording.h"
 #include "cmd/table.h"
 #include "cmd/top.h"
 #include "core/plain.h"
@@ -459,7 +460,7 @@ int dt_top_follow(struct dt_top *t)
 	int signals, status, rc;
 	sigset_t set;
 
-	dt_top_signals(&set);
+	dt_recording_signals(&set);
 	sigaddset(&set, SIGWINCH);
 	signals = signalfd(-1, &set, SFD_CLOEXEC);
 	if (signals < 0)

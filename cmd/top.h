@@ -28,9 +28,6 @@ struct dt_top {
 	struct dt_top_shared *shared;
 };
 
-/* Makes *set the signals that ask the command to end. */
-void dt_top_signals(sigset_t *set);
-
 /* Go to the other screen of the terminal, if tables are drawn by control sequences, and back from
  * it. What is printed on the other screen is not seen any more after that: errors are printed when
  * it has been left. To leave a screen that has been left does nothing. */
