@@ -199,8 +199,20 @@ steps() {
 	put 3 '\x00\x05\x13\x05\x14\x02\x02\x3fabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmno\x07\x05\x04\x04\x02\x41\x05\x06\x04\x01abcd'
 }
 
+names() {
+	put 1 '\x00\x80'"7f0010 20 one\n0x7f0020 40 LazyCompile:~two /a.js:1:2\n7f0000 1000 three\ntext\n" && put 2 '\x00\x00'"1000 10 a\n1000 10 b\n1008 4 c\n"
+	python3 - "$to" <<-'PY'
+		import struct, sys
+		head = struct.pack('<IIIIIIQQ', 0x4a695444, 1, 40, 62, 0, 7, 0, 0)
+		load = lambda at, size, name: struct.pack('<IIQIIQQQQ', 0, 16 + 40 + len(name) + 1 + size, 1, 7, 7, at, at, size, 0) + name + bytes(1 + size)
+		move = lambda at, to, size: struct.pack('<IIQIIQQQQQ', 1, 16 + 48, 2, 7, 7, to, at, to, size, 0)
+		open(sys.argv[1] + '/3', 'wb').write(b'\1\x80' + head + load(0x1000, 16, b'one') + load(0x1008, 16, b'two') + move(0x1000, 0x2000, 16) + load(0x1000, 8, b'three'))
+	PY
+}
+
 case $name in
 apart) told ;;
+made) names ;;
 dump) dumps ;;
 page) requests ;;
 rings) steps ;;
