@@ -14,6 +14,8 @@
 #include "process/launch.h"
 #include "session/client.h"
 #include "process/maps.h"
+#include "process/run-time.h"
+#include "symbols/jit.h"
 #include "hook/module.h"
 #include "hook/probes.h"
 #include "symbols/nameless.h"
@@ -320,6 +322,7 @@ struct listed {
 	pid_t pid;	     /* 0: it is a program's file, */
 	char *path;	     /* at this path; NULL: it was not found */
 	struct dt_maps maps; /* of the process */
+	int jit[2]; /* its files about code made at run time, by enum dt_jit_kind; -1: none */
 	struct dt_files files;
 };
 
@@ -336,6 +339,8 @@ static int find_process(struct listed *l)
 		fprintf(stderr, "devtrace list: %s\n", e.text);
 		return 1;
 	}
+	l->jit[DT_JIT_MAP] = dt_run_time_map(l->pid);
+	l->jit[DT_JIT_DUMP] = dt_run_time_dump(l->pid, &l->maps);
 	for (size_t i = 0; i < l->maps.n; i++) {
 		struct dt_file *f = is_code(&l->maps.map[i])
 					    ? dt_file_noted(&l->files, l->pid, &l->maps.map[i])
@@ -345,6 +350,40 @@ static int find_process(struct listed *l)
 			f->program = is_program(l->pid, f);
 	}
 	return 0;
+}
+
+/* Lists the functions of code that the process makes at run time. */
+static void list_jit(struct listed *l, bool verbose)
+{
+	static const char *const file[] = {"perf-%d.map", "jit-%d.dump"};
+
+	for (int i = 0; i < 2; i++) {
+		struct dt_jit *jit = l->jit[i] >= 0 ? dt_jit_new((enum dt_jit_kind)i) : NULL;
+		const struct dt_jit_code *code = NULL;
+		char name[64];
+		size_t n = 0;
+
+		dt_format(name, sizeof(name), file[i], l->pid);
+		if (jit && dt_jit_read(jit, l->jit[i]))
+			code = dt_jit_all(jit, &n);
+		for (size_t k = 0; verbose && k < n; k++)
+			printf("%s:%s\t0x%lx\tnot: made at run time: not hooked\n", name,
+			       dt_cmd_plain(code[k].name), (unsigned long)code[k].low);
+		fflush(stdout);
+		if (n)
+			fprintf(stderr,
+				"devtrace list: process %d: %s names code made at run time: %zu "
+				"functions, which are not hooked%s\n",
+				l->pid, name, n, verbose ? "" : " (-v lists them)");
+		if (jit && dt_jit_unread(jit))
+			fprintf(stderr,
+				"devtrace list: %s: %zu lines or records were not understood, or "
+				"too many\n",
+				name, dt_jit_unread(jit));
+		dt_jit_free(jit);
+		if (l->jit[i] >= 0)
+			close(l->jit[i]);
+	}
 }
 
 static int list_process(struct listed *l, bool all, bool verbose)
@@ -363,6 +402,7 @@ static int list_process(struct listed *l, bool all, bool verbose)
 			n += list_places(f->path, f->elf, dt_file_symtab(f), verbose);
 		}
 	}
+	list_jit(l, verbose);
 	dt_format(name, sizeof(name), "process %d", l->pid);
 	say_hooks(name, &hooks);
 	if (n == 0 && !hooks.can_not)

@@ -14,6 +14,7 @@
 #include "hook/target-modules.h"
 #include "process/memory.h"
 #include "session/domain.h"
+#include "session/jit.h"
 #include "session/processes.h"
 #include "process/launch.h"
 
@@ -28,6 +29,7 @@ void dt_ended_look(struct dt_session *s)
 		if (t->ours && !dt_has_ended(t->pid, &status))
 			continue;
 		pthread_mutex_lock(&s->lock);
+		dt_session_jit_end(s, t->pid);
 		dt_target_end(t);
 		if (s->store)
 			dt_store_process_end(s->store, (uint32_t)t->pid, status, dt_ticks(), NULL);

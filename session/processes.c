@@ -22,6 +22,7 @@
 #include "session/device.h"
 #include "session/domain.h"
 #include "session/ends.h"
+#include "session/jit.h"
 #include "session/thread-table.h"
 #include "session/tids.h"
 #include "session/sieve.h"
@@ -241,6 +242,7 @@ void dt_process_add(struct dt_session *s, struct dt_target *t)
 		dt_format(s->results.note, sizeof(s->results.note), "%s", e.text);
 	dt_process_note(s, t);
 	dt_process_note_modules(s, t);
+	dt_session_jit_begin(s, t->pid);
 }
 
 /*

@@ -37,6 +37,11 @@ static void say_processes(const struct dt_results *r, const struct dt_say *say)
 		       "%zu threads of other PID namespaces ended before their numbers here were "
 		       "known: they stand as their own ones, with %u and more added",
 		       r->unknown_tids, 1u << DT_TAG_SHIFT);
+	if (r->jit_unread)
+		dt_say(say,
+		       "%zu lines of files that name code made at run time (perf-PID.map, "
+		       "jit-PID.dump) were not understood, or too many",
+		       r->jit_unread);
 	if (r->unopened)
 		dt_say(say,
 		       "of %lu processes only the calls of functions that their parents had are "

@@ -30,6 +30,7 @@
 #include "session/domain.h"
 #include "session/ended.h"
 #include "session/execs.h"
+#include "session/jit.h"
 #include "session/processes.h"
 #include "session/recorder.h"
 #include "session/thread-table.h"
@@ -432,8 +433,10 @@ static void detach(struct dt_session *s, pid_t pid, struct dt_error *e)
 		return;
 	}
 	s->ask_result = dt_target_detach(t, &left, e);
-	if (s->ask_result == 0)
+	if (s->ask_result == 0) {
+		dt_session_jit_end(s, t->pid);
 		dt_target_end(t);
+	}
 }
 
 static void asked(struct dt_session *s)
@@ -477,6 +480,7 @@ size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 	confine(s);
 	asked(s);
 	dt_session_device_tick(s);
+	dt_session_jit_look(s);
 	for (struct dt_target *t = s->first; t; t = t->next)
 		live += !t->ended;
 	if (timeout_ms > 0 && (live > 0 || s->options.idle)) {

@@ -32,6 +32,7 @@
 #include "session/domain.h"
 #include "session/ends.h"
 #include "session/helds.h"
+#include "session/jit.h"
 #include "session/pauses.h"
 #include "session/processes.h"
 #include "session/recorder.h"
@@ -277,6 +278,7 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 		pthread_join(s->recorder, NULL);
 		s->recorder_runs = false;
 	}
+	dt_session_jit_end(s, 0);
 	if (s->store) {
 		char text[32];
 

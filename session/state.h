@@ -171,9 +171,11 @@ struct dt_session {
 	uint64_t left_ticks; /* owner thread: ticks when the processes that are leaving had ended */
 	bool anybody_leaving; /* owner thread: some processes have ended, and their records are
 				 still to be read */
-	bool unanswered;    /* a message could not be dealt with yet, and has to be looked at again
-			       soon */
-	time_t last_looked; /* when children of ended processes were last searched for; s */
+	bool unanswered; /* a message could not be dealt with yet, and has to be looked at again
+			    soon */
+	struct dt_session_jit *jit; /* owner thread: see session/jit.h */
+	uint64_t jit_looked;	    /* when it was last looked for, ns */
+	time_t last_looked;	    /* when children of ended processes were last searched for; s */
 
 	/* Owner thread: execs under way. We hold these threads by ptrace until their execve is
 	 * through. */

@@ -38,6 +38,12 @@ struct found {
 	bool used;
 };
 
+/* Code that was made at run time: the row of the trace, counted from 0. */
+struct jit {
+	struct dt_jit_info code;
+	size_t row;
+};
+
 struct dt_pointers {
 	const struct dt_reader *reader;
 	uint32_t modules; /* rows that have been looked at */
@@ -46,8 +52,57 @@ struct dt_pointers {
 	struct mapping *mapping; /* sorted by pid, then low */
 	size_t mappings;
 	uint64_t low, high; /* bounds of all mappings */
+	struct jit *jit;    /* code made at run time, by process and address */
+	size_t jits;
+	uint64_t jit_low, jit_high; /* bounds of all of it */
 	struct found found[FOUND];
 };
+
+static int by_jit(const void *a, const void *b)
+{
+	const struct jit *x = a, *y = b;
+
+	if (x->code.pid != y->code.pid)
+		return x->code.pid < y->code.pid ? -1 : 1;
+	if (x->code.low != y->code.low)
+		return x->code.low < y->code.low ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Sorts the code that was made at run time; what a live trace gains later is not seen. */
+static void read_jit(struct dt_pointers *p)
+{
+	size_t n;
+	const struct dt_jit_info *code = dt_reader_jit(p->reader, &n);
+
+	p->jit = n ? malloc(n * sizeof(*p->jit)) : NULL;
+	if (!p->jit)
+		return;
+	p->jit_low = UINT64_MAX;
+	for (size_t i = 0; i < n; i++) {
+		p->jit[i] = (struct jit){code[i], i};
+		p->jit_low = code[i].low < p->jit_low ? code[i].low : p->jit_low;
+		p->jit_high = code[i].high > p->jit_high ? code[i].high : p->jit_high;
+	}
+	p->jits = n;
+	qsort(p->jit, n, sizeof(*p->jit), by_jit);
+}
+
+#define BACK 8 /* pieces that are looked at: of one file they do not overlap, and there are two */
+
+/* Returns the code made at run time that has the address; NULL: there is none. */
+static const struct dt_jit_info *jit_at(const struct dt_pointers *p, uint32_t pid, uint64_t address)
+{
+	const struct jit *m = p->jit;
+	size_t at = dt_count_before(p->jits, i,
+				    m[i].code.pid < pid ||
+					    (m[i].code.pid == pid && m[i].code.low <= address));
+
+	for (size_t i = 0; i < BACK && at-- && m[at].code.pid == pid; i++)
+		if (address < m[at].code.high)
+			return &m[at].code;
+	return NULL;
+}
 
 struct dt_pointers *dt_pointers_new(const struct dt_reader *r)
 {
@@ -56,6 +111,7 @@ struct dt_pointers *dt_pointers_new(const struct dt_reader *r)
 	if (p) {
 		p->reader = r;
 		p->low = UINT64_MAX;
+		read_jit(p);
 	}
 	return p;
 }
@@ -67,6 +123,7 @@ void dt_pointers_free(struct dt_pointers *p)
 	if (p) {
 		free(p->file);
 		free(p->mapping);
+		free(p->jit);
 	}
 	free(p);
 }
@@ -162,6 +219,8 @@ static void look(struct dt_pointers *p)
 bool dt_pointers_any(struct dt_pointers *p, uint64_t address)
 {
 	look(p);
+	if (address >= p->jit_low && address < p->jit_high)
+		return true;
 	if (address < p->low || address >= p->high)
 		return false;
 	for (size_t i = 0; i < p->mappings; i++)
@@ -184,6 +243,7 @@ static const struct mapping *mapping_of(const struct dt_pointers *p, uint32_t pi
 
 static void find(struct dt_pointers *p, struct found *out)
 {
+	const struct dt_jit_info *jit = jit_at(p, out->pid, out->address);
 	const struct mapping *m = mapping_of(p, out->pid, out->address);
 	const struct dt_function *function;
 	const struct dt_object *object;
@@ -191,6 +251,11 @@ static void find(struct dt_pointers *p, struct found *out)
 	uint64_t at;
 
 	out->name = NULL;
+	/* a mapped file comes first: nobody else says what is there */
+	if (!m && jit && jit->start <= out->address && out->address - jit->start <= UINT32_MAX) {
+		out->name = jit->name;
+		out->offset = (uint32_t)(out->address - jit->start);
+	}
 	if (!m)
 		return;
 	f = &p->file[m->file];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a pointer in a trace leads to: a function or variable of the traced program or of one of its
- * libraries. It is looked up in the files that were mapped, as long as these are unchanged (by
- * their build ids).
+ * libraries, or code that was made at run time. It is looked up in the files that were mapped, as
+ * long as these are unchanged (by their build ids), and in what the trace has of code made at run
+ * time.
  */
 #ifndef DT_SHOW_POINTER_H
 #define DT_SHOW_POINTER_H
@@ -19,7 +20,8 @@ struct dt_pointers *dt_pointers_new(const struct dt_reader *r);
 /* p may be NULL. */
 void dt_pointers_free(struct dt_pointers *p);
 
-/* Says whether the address is inside a mapped file of any process of the trace. */
+/* Says whether the address may be inside a mapped file, or code made at run time, of any process of
+ * the trace. */
 bool dt_pointers_any(struct dt_pointers *p, uint64_t address);
 
 /* Returns the name of the function or variable of process pid that contains the address, and in

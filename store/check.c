@@ -136,6 +136,8 @@ static void check_numbers(struct checking *k)
 		{"complete", "SELECT 'complete', module FROM complete WHERE " IS("ticks") " < 1"},
 		{"event", "SELECT 'event', rowid FROM event WHERE " IS("subsystem") " < 1"},
 		{"unhooked", "SELECT 'unhooked', rowid FROM unhooked WHERE " IS("address") " < 1"},
+		{"jit", "SELECT 'jit', rowid FROM jit WHERE " IS("pid") "+" IS("low") "+" IS(
+				"high") "+" IS("start") " < 4"},
 		{"exec", "SELECT 'exec', rowid FROM exec WHERE " IS("pid") "+" IS("ticks") " < 2"},
 		{"thread", "SELECT 'thread', rowid FROM thread WHERE " IS("tid") " < 1"},
 	};

@@ -278,6 +278,7 @@ static const char *const since_sql[] = {
 	"INSERT INTO complete SELECT * FROM source.complete",
 	"INSERT INTO unhooked SELECT * FROM source.unhooked",
 	"INSERT INTO unhooked_caller SELECT * FROM source.unhooked_caller",
+	"INSERT INTO jit SELECT * FROM source.jit",
 	"INSERT INTO function SELECT * FROM source.function",
 	"INSERT INTO type SELECT * FROM source.type",
 	"INSERT INTO site SELECT * FROM source.site",

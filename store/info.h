@@ -46,6 +46,13 @@ struct dt_process_info {
 	int status;			 /* as wait(2) gives it; -1: not known */
 };
 
+/* Code that a process made at run time, [low, high), of a function that begins at `start'. */
+struct dt_jit_info {
+	uint64_t low, high, start;
+	uint32_t pid;
+	const char *name;
+};
+
 /* A process executed another program: its calls from before are over. Traces have this since
  * 2026-11-23. */
 struct dt_exec_info {

@@ -68,6 +68,7 @@ struct dt_vals_head {
 	"CREATE TABLE unhooked(path TEXT, address INTEGER, name TEXT, reason TEXT);"               \
 	"CREATE TABLE unhooked_caller(path TEXT, caller INTEGER, callee INTEGER,"                  \
 	" PRIMARY KEY(path, caller, callee)) WITHOUT ROWID;"                                       \
+	"CREATE TABLE jit(pid INTEGER, low INTEGER, high INTEGER, start INTEGER, name TEXT);"      \
 	"CREATE TABLE type(id INTEGER PRIMARY KEY, text TEXT);"                                    \
 	"CREATE UNIQUE INDEX chunk_order ON chunk(core, first, records, min_ticks, max_ticks);"
 

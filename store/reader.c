@@ -177,6 +177,12 @@ size_t dt_reader_left_out(struct dt_reader *r, size_t most,
 	return n;
 }
 
+const struct dt_jit_info *dt_reader_jit(const struct dt_reader *r, size_t *n)
+{
+	*n = r->tables.jit.n;
+	return r->tables.jit.p;
+}
+
 uint32_t dt_reader_sites(const struct dt_reader *r)
 {
 	return (uint32_t)r->tables.sites.n;

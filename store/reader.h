@@ -84,6 +84,9 @@ size_t dt_reader_left_out(struct dt_reader *r, size_t most,
 uint32_t dt_reader_sites(const struct dt_reader *r);	 /* highest id */
 uint32_t dt_reader_functions(const struct dt_reader *r); /* highest id */
 uint32_t dt_reader_modules(const struct dt_reader *r);	 /* highest id */
+/* Returns the code that processes made at run time, *n pieces; later ones take the place of earlier
+ * ones. The pointer is valid until the reader is closed or refreshed. */
+const struct dt_jit_info *dt_reader_jit(const struct dt_reader *r, size_t *n);
 /* Return all threads (by tid), processes, and execs (by pid and ticks), *n of them. The pointers
  * are valid until the reader is closed or refreshed. */
 const struct dt_thread_info *dt_reader_threads(const struct dt_reader *r, size_t *n);

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "symbols/jit.h"
+
 int dt_store_meta(struct dt_store *s, const char *key, const char *value, struct dt_error *e)
 {
 	if (dt_store_begin(s, e))
@@ -78,6 +80,19 @@ int dt_store_unhooked_caller(struct dt_store *s, const char *path, uint64_t call
 	dt_store_bind_u64(s->statement[UNHOOKED_CALLER], 2, caller);
 	dt_store_bind_u64(s->statement[UNHOOKED_CALLER], 3, callee);
 	return dt_store_run(s, UNHOOKED_CALLER, e);
+}
+
+int dt_store_jit(struct dt_store *s, uint32_t pid, const struct dt_jit_code *code,
+		 struct dt_error *e)
+{
+	if (dt_store_begin(s, e))
+		return -1;
+	sqlite3_bind_int64(s->statement[JIT], 1, pid);
+	dt_store_bind_u64(s->statement[JIT], 2, code->low);
+	dt_store_bind_u64(s->statement[JIT], 3, code->high);
+	dt_store_bind_u64(s->statement[JIT], 4, code->start);
+	dt_store_bind_text(s->statement[JIT], 5, code->name);
+	return dt_store_run(s, JIT, e);
 }
 
 int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, struct dt_error *e)

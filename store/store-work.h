@@ -52,6 +52,7 @@ enum statement {
 	MODULE_NAME,
 	UNHOOKED,
 	UNHOOKED_CALLER,
+	JIT,
 	FUNCTION,
 	TYPE,
 	SITE,

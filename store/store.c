@@ -29,6 +29,7 @@ static const char *const statement_sql[STATEMENTS] = {
 	[MODULE_NAME] = "INSERT INTO module_name VALUES(?,?)",
 	[UNHOOKED] = "INSERT INTO unhooked VALUES(?,?,?,?)",
 	[UNHOOKED_CALLER] = "INSERT OR IGNORE INTO unhooked_caller VALUES(?,?,?)",
+	[JIT] = "INSERT INTO jit VALUES(?,?,?,?,?)",
 	[TYPE] = "INSERT INTO type VALUES(NULL,?)",
 	[FUNCTION] = "INSERT INTO function VALUES(NULL,?,?,?,?,?,?,?)",
 	[SITE] = "INSERT INTO site VALUES(NULL,?,?,?,?,?,?,?)",

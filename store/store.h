@@ -178,6 +178,10 @@ int dt_store_unhooked(struct dt_store *s, const char *path, uint64_t address, co
 		      const char *reason, struct dt_error *e);
 int dt_store_unhooked_caller(struct dt_store *s, const char *path, uint64_t caller, uint64_t callee,
 			     struct dt_error *e);
+/* Adds a piece of the code that a process made at run time. */
+struct dt_jit_code;
+int dt_store_jit(struct dt_store *s, uint32_t pid, const struct dt_jit_code *code,
+		 struct dt_error *e);
 /* Notes when a mapping went away (dlclose, exec). */
 int dt_store_module_end(struct dt_store *s, int64_t module, uint64_t end_ticks, struct dt_error *e);
 /* Returns the number of a function's row, adding it unless it was put before (same module, address

@@ -156,6 +156,20 @@ static int take_type(struct dt_tables *t, sqlite3_stmt *q)
 	return 0;
 }
 
+static int take_jit(struct dt_tables *t, sqlite3_stmt *q)
+{
+	struct dt_jit_info *i = add(&t->jit, sizeof(*i));
+
+	if (!i)
+		return -1;
+	i->pid = (uint32_t)u64(q, 0);
+	i->low = u64(q, 1);
+	i->high = u64(q, 2);
+	i->start = u64(q, 3);
+	i->name = name(t, q, 4);
+	return 0;
+}
+
 static int take_module(struct dt_tables *t, sqlite3_stmt *q)
 {
 	struct dt_module_info *m;
@@ -459,6 +473,11 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 	    take_all(t, db, "SELECT id, text FROM type WHERE id>?1 ORDER BY id", t->types.n,
 		     take_type, e))
 		return -1;
+	if (has_table(db, "jit") &&
+	    take_all(t, db,
+		     "SELECT pid, low, high, start, name FROM jit WHERE rowid>?1 ORDER BY rowid",
+		     t->jit.n, take_jit, e))
+		return -1;
 	return 0;
 }
 
@@ -467,7 +486,7 @@ void dt_tables_free(struct dt_tables *t)
 	struct dt_array *all[] = {&t->sites,	    &t->functions, &t->modules, &t->threads,
 				  &t->processes,    &t->clocks,	   &t->meta,	&t->events,
 				  &t->types,	    &t->execs,	   &t->helds,	&t->holds,
-				  &t->held_threads, &t->pauses};
+				  &t->held_threads, &t->pauses,	   &t->jit};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		free(all[i]->p);

@@ -37,6 +37,7 @@ struct dt_tables {
 				   that was recorded went off */
 	size_t holds_of;	/* how many helds have gone into holds */
 	struct dt_array processes, clocks, meta; /* dt_process_info, dt_clock, dt_meta */
+	struct dt_array jit;			 /* struct dt_jit_info, in the order of the file */
 	struct dt_shown shown;
 	struct dt_block *blocks;
 };

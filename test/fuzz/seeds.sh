@@ -212,7 +212,7 @@ names() {
 
 case $name in
 apart) told ;;
-made) names ;;
+jit) names ;;
 dump) dumps ;;
 page) requests ;;
 rings) steps ;;

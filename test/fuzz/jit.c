@@ -4,23 +4,23 @@
  * says after how many 256ths of the rest the file is read for the first time, as while it is
  * written.
  */
-#include "symbols/made.h"
+#include "symbols/jit.h"
 #include "test/fuzz/fuzz.h"
 
-static void check(struct dt_made *m)
+static void check(struct dt_jit *m)
 {
 	size_t n;
-	const struct dt_made_code *c = dt_made_all(m, &n);
+	const struct dt_jit_code *c = dt_jit_all(m, &n);
 
 	for (size_t i = 0; i < n; i++)
 		fuzz_must(c[i].low < c[i].high && c[i].start <= c[i].low &&
 			  (!i || c[i - 1].high <= c[i].low) && *c[i].name &&
-			  strlen(c[i].name) <= DT_MADE_NAME);
+			  strlen(c[i].name) <= DT_JIT_NAME);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct dt_made *twice, *once;
+	struct dt_jit *twice, *once;
 	size_t first, n, n2;
 	int file;
 
@@ -28,25 +28,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	fuzz_begin();
 	first = (size - 2) * data[1] / 256;
-	twice = dt_made_new(data[0] & 1 ? DT_MADE_DUMP : DT_MADE_MAP);
-	once = dt_made_new(data[0] & 1 ? DT_MADE_DUMP : DT_MADE_MAP);
+	twice = dt_jit_new(data[0] & 1 ? DT_JIT_DUMP : DT_JIT_MAP);
+	once = dt_jit_new(data[0] & 1 ? DT_JIT_DUMP : DT_JIT_MAP);
 	if (!twice || !once)
 		abort();
-	file = open(fuzz_file("made", data + 2, size - 2), O_RDWR | O_CLOEXEC);
+	file = open(fuzz_file("jit", data + 2, size - 2), O_RDWR | O_CLOEXEC);
 	fuzz_must(file >= 0 && ftruncate(file, (off_t)first) == 0);
-	dt_made_read(twice, file);
+	dt_jit_read(twice, file);
 	check(twice);
 	fuzz_must(pwrite(file, data + 2 + first, size - 2 - first, (off_t)first) ==
 		  (ssize_t)(size - 2 - first));
-	dt_made_read(twice, file);
-	dt_made_read(once, file);
+	dt_jit_read(twice, file);
+	dt_jit_read(once, file);
 	check(once);
 	check(twice);
-	dt_made_all(once, &n);
-	dt_made_all(twice, &n2);
-	fuzz_must(n == n2 && dt_made_unread(once) == dt_made_unread(twice));
+	dt_jit_all(once, &n);
+	dt_jit_all(twice, &n2);
+	fuzz_must(n == n2 && dt_jit_unread(once) == dt_jit_unread(twice));
 	close(file);
-	dt_made_free(once);
-	dt_made_free(twice);
+	dt_jit_free(once);
+	dt_jit_free(twice);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbols/made.c: names of code made at run time. What is right is painted address by address: each
+ * symbols/jit.c: names of code made at run time. What is right is painted address by address: each
  * name over what was there before.
  */
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "symbols/made.h"
+#include "symbols/jit.h"
 #include "test/unit/test-elf-scratch.h"
 
 #define SPACE 3000 /* addresses from BASE on */
@@ -24,12 +24,12 @@ static void paint(uint64_t low, uint64_t size, int name)
 		painted[i] = name;
 }
 
-static void check_painted(struct dt_made *m)
+static void check_painted(struct dt_jit *m)
 {
 	int got[SPACE] = {0};
 	uint64_t behind = 0;
 	size_t n;
-	const struct dt_made_code *c = dt_made_all(m, &n);
+	const struct dt_jit_code *c = dt_jit_all(m, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		assert_true(c[i].low < c[i].high && c[i].low >= behind && c[i].start <= c[i].low);
@@ -42,10 +42,10 @@ static void check_painted(struct dt_made *m)
 		assert_int_equal(got[i], painted[i]);
 }
 
-static bool read_file(struct dt_made *m, const char *name)
+static bool read_file(struct dt_jit *m, const char *name)
 {
 	int file = open(scratch_path(name), O_RDONLY | O_CLOEXEC);
-	bool news = dt_made_read(m, file);
+	bool news = dt_jit_read(m, file);
 
 	assert_true(file >= 0);
 	close(file);
@@ -66,7 +66,7 @@ static void test_random_maps(void **state)
 	(void)state;
 	srand(7);
 	for (int round = 0; round < 200; round++) {
-		struct dt_made *m = dt_made_new(DT_MADE_MAP);
+		struct dt_jit *m = dt_jit_new(DT_JIT_MAP);
 		int lines = rand() % 60, most = 1 + rand() % 400;
 
 		memset(painted, 0, sizeof(painted));
@@ -91,15 +91,15 @@ static void test_random_maps(void **state)
 		read_file(m, "map");
 		check_painted(m);
 		assert_false(read_file(m, "map"));
-		assert_int_equal(dt_made_unread(m), 0);
-		dt_made_free(m);
+		assert_int_equal(dt_jit_unread(m), 0);
+		dt_jit_free(m);
 	}
 }
 
-static const char *name_at(struct dt_made *m, uint64_t address)
+static const char *name_at(struct dt_jit *m, uint64_t address)
 {
 	size_t n;
-	const struct dt_made_code *c = dt_made_all(m, &n);
+	const struct dt_jit_code *c = dt_jit_all(m, &n);
 
 	for (size_t i = 0; i < n; i++)
 		if (address >= c[i].low && address < c[i].high)
@@ -110,7 +110,7 @@ static const char *name_at(struct dt_made *m, uint64_t address)
 /* A file that is read while it is being written, and written anew in one way or another. */
 static void test_rewritten(void **state)
 {
-	struct dt_made *m = dt_made_new(DT_MADE_MAP);
+	struct dt_jit *m = dt_jit_new(DT_JIT_MAP);
 	char *longer = malloc(200001);
 
 	(void)state;
@@ -119,7 +119,7 @@ static void test_rewritten(void **state)
 	assert_string_equal(name_at(m, 0x100f), "one");
 	/* the line that has no end yet is no line */
 	assert_string_equal(name_at(m, 0x2000), "");
-	assert_int_equal(dt_made_unread(m), 0);
+	assert_int_equal(dt_jit_unread(m), 0);
 	write_text("map", "a", "nd\n3000 ");
 	assert_true(read_file(m, "map"));
 	assert_string_equal(name_at(m, 0x2000), "twond");
@@ -156,16 +156,16 @@ static void test_rewritten(void **state)
 	assert_string_equal(name_at(m, 0x1000), "spaces");
 	assert_string_equal(name_at(m, 0x6000), "eight");
 	assert_string_equal(name_at(m, 0x8000), "nine");
-	assert_int_equal(dt_made_unread(m), 11);
+	assert_int_equal(dt_jit_unread(m), 11);
 	/* a long name is cut */
 	longer[3000] = '\0';
 	write_text("map", "w", "1000 10 ");
 	write_text("map", "a", longer);
 	write_text("map", "a", "\n");
 	assert_true(read_file(m, "map"));
-	assert_int_equal(strlen(name_at(m, 0x1000)), DT_MADE_NAME);
+	assert_int_equal(strlen(name_at(m, 0x1000)), DT_JIT_NAME);
 	free(longer);
-	dt_made_free(m);
+	dt_jit_free(m);
 }
 
 /* ---- jitdump, written by the words of its specification ---- */
@@ -225,7 +225,7 @@ static void put_move(FILE *f, uint64_t from, uint64_t to, uint64_t size)
 
 static void test_dump(void **state)
 {
-	struct dt_made *m = dt_made_new(DT_MADE_DUMP);
+	struct dt_jit *m = dt_jit_new(DT_JIT_DUMP);
 	FILE *f = begin_dump("dump", 0x4a695444, 62);
 	unsigned char *bytes;
 	size_t n;
@@ -252,20 +252,20 @@ static void test_dump(void **state)
 	fflush(f);
 	assert_true(read_file(m, "dump"));
 	check_painted(m);
-	assert_int_equal(dt_made_unread(m), 0);
+	assert_int_equal(dt_jit_unread(m), 0);
 	put_move(f, BASE + 5, BASE + 1000, 100);
 	fflush(f);
 	read_file(m, "dump");
-	assert_int_equal(dt_made_unread(m), 1);
+	assert_int_equal(dt_jit_unread(m), 1);
 	/* a record that is not whole yet */
 	put(f, 0, 4);
 	put(f, 500, 4);
 	fclose(f);
 	assert_false(read_file(m, "dump"));
 	check_painted(m);
-	dt_made_free(m);
+	dt_jit_free(m);
 	/* of another byte order, of another processor */
-	m = dt_made_new(DT_MADE_DUMP);
+	m = dt_jit_new(DT_JIT_DUMP);
 	f = begin_dump("other", 0x4454694a, 62);
 	put_load(f, BASE, 10, "f1");
 	fclose(f);
@@ -274,19 +274,19 @@ static void test_dump(void **state)
 	put_load(f, BASE, 10, "f1");
 	fclose(f);
 	assert_false(read_file(m, "other"));
-	dt_made_free(m);
+	dt_jit_free(m);
 	/* cut everywhere, and with each byte changed */
 	bytes = scratch_read("dump", &n);
 	for (size_t i = 0; i < n; i += i < 300 ? 1 : 7) {
 		unsigned char was = bytes[i];
 
 		for (int x = 0; x < 3; x++) {
-			m = dt_made_new(DT_MADE_DUMP);
+			m = dt_jit_new(DT_JIT_DUMP);
 			bytes[i] = (unsigned char)(x == 0 ? 0 : x == 1 ? 0xff : was ^ 0x40);
 			scratch_write("bad", bytes, x == 2 ? i : n);
 			read_file(m, "bad");
-			dt_made_all(m, &(size_t){0});
-			dt_made_free(m);
+			dt_jit_all(m, &(size_t){0});
+			dt_jit_free(m);
 		}
 		bytes[i] = was;
 	}

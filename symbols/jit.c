@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbols/made.h"
+#include "symbols/jit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,10 @@
 
 #include "arch/arch.h"
 
-#define PIECE 65536u /* bytes that are read at a time; longer lines and names are not understood   \
-		      */
-#define PRINT 64     /* bytes by which a file is known again */
+#define PIECE                                                                                      \
+	65536u	 /* bytes that are read at a time; longer lines and names are not understood       \
+		  */
+#define PRINT 64 /* bytes by which a file is known again */
 
 /* A name as it was read; a later one is nearer to the array's end. */
 struct entry {
@@ -20,8 +21,8 @@ struct entry {
 
 #define NOBODY UINT64_MAX
 
-struct dt_made {
-	enum dt_made_kind kind;
+struct dt_jit {
+	enum dt_jit_kind kind;
 	/* the file: which it is, up to where it has been read, and its bytes in front of that */
 	dev_t device;
 	ino_t inode;
@@ -37,20 +38,20 @@ struct dt_made {
 	size_t unread;
 	bool skips; /* the rest of a line that is too long is still to come */
 
-	struct dt_made_code *code; /* what dt_made_all() returned; NULL: to be made */
+	struct dt_jit_code *code; /* what dt_jit_all() returned; NULL: to be made */
 	size_t codes;
 };
 
-struct dt_made *dt_made_new(enum dt_made_kind kind)
+struct dt_jit *dt_jit_new(enum dt_jit_kind kind)
 {
-	struct dt_made *m = calloc(1, sizeof(*m));
+	struct dt_jit *m = calloc(1, sizeof(*m));
 
 	if (m)
 		m->kind = kind;
 	return m;
 }
 
-void dt_made_free(struct dt_made *m)
+void dt_jit_free(struct dt_jit *m)
 {
 	if (!m)
 		return;
@@ -60,14 +61,14 @@ void dt_made_free(struct dt_made *m)
 	free(m);
 }
 
-size_t dt_made_unread(const struct dt_made *m)
+size_t dt_jit_unread(const struct dt_jit *m)
 {
 	return m->unread;
 }
 
 /* ---- entries ---- */
 
-static bool make_room(struct dt_made *m, size_t bytes)
+static bool make_room(struct dt_jit *m, size_t bytes)
 {
 	if (m->n == m->room) {
 		size_t room = m->room ? 2 * m->room : 256;
@@ -91,11 +92,11 @@ static bool make_room(struct dt_made *m, size_t bytes)
 }
 
 /* Adds a name, of n bytes; NULL: there is nothing any more. */
-static void add(struct dt_made *m, uint64_t low, uint64_t size, const char *name, size_t n)
+static void add(struct dt_jit *m, uint64_t low, uint64_t size, const char *name, size_t n)
 {
-	n = name ? strnlen(name, n < DT_MADE_NAME ? n : DT_MADE_NAME) : 0;
-	if (!size || low + size < low || (name && !n) || m->n == DT_MADE_MOST ||
-	    m->used + n >= DT_MADE_BYTES || !make_room(m, n + 1)) {
+	n = name ? strnlen(name, n < DT_JIT_NAME ? n : DT_JIT_NAME) : 0;
+	if (!size || low + size < low || (name && !n) || m->n == DT_JIT_MOST ||
+	    m->used + n >= DT_JIT_BYTES || !make_room(m, n + 1)) {
 		m->unread++;
 		return;
 	}
@@ -133,7 +134,7 @@ static bool number(const char **p, const char *end, uint64_t *v)
 	return true;
 }
 
-static void take_line(struct dt_made *m, const char *line, const char *end)
+static void take_line(struct dt_jit *m, const char *line, const char *end)
 {
 	uint64_t low, size;
 
@@ -144,7 +145,7 @@ static void take_line(struct dt_made *m, const char *line, const char *end)
 }
 
 /* Takes the whole lines of n bytes. Returns how many bytes these are. */
-static size_t take_lines(struct dt_made *m, const char *bytes, size_t n)
+static size_t take_lines(struct dt_jit *m, const char *bytes, size_t n)
 {
 	const char *at = bytes, *end;
 
@@ -162,7 +163,7 @@ static size_t take_lines(struct dt_made *m, const char *bytes, size_t n)
 	return (size_t)(at - bytes);
 }
 
-static void read_map(struct dt_made *m, int file, uint64_t size)
+static void read_map(struct dt_jit *m, int file, uint64_t size)
 {
 	char bytes[PIECE];
 
@@ -210,9 +211,9 @@ static bool get(int file, uint64_t offset, void *to, size_t n)
 	return pread(file, to, n, (off_t)offset) == (ssize_t)n;
 }
 
-static void take_load(struct dt_made *m, int file, uint64_t at, uint64_t left)
+static void take_load(struct dt_jit *m, int file, uint64_t at, uint64_t left)
 {
-	char name[DT_MADE_NAME];
+	char name[DT_JIT_NAME];
 	struct load l;
 	ssize_t n;
 
@@ -230,10 +231,10 @@ static void take_load(struct dt_made *m, int file, uint64_t at, uint64_t left)
 
 #define STEPS 4096 /* names that are looked at to find the one that is moved */
 
-static void take_move(struct dt_made *m, int file, uint64_t at, uint64_t left)
+static void take_move(struct dt_jit *m, int file, uint64_t at, uint64_t left)
 {
 	struct move v;
-	char name[DT_MADE_NAME + 1];
+	char name[DT_JIT_NAME + 1];
 
 	if (left >= sizeof(v) && get(file, at, &v, sizeof(v)))
 		for (size_t i = m->n; i-- > 0 && m->n - i <= STEPS;) {
@@ -248,7 +249,7 @@ static void take_move(struct dt_made *m, int file, uint64_t at, uint64_t left)
 	m->unread++;
 }
 
-static void read_dump(struct dt_made *m, int file, uint64_t size)
+static void read_dump(struct dt_jit *m, int file, uint64_t size)
 {
 	struct record r;
 	struct head h;
@@ -277,7 +278,7 @@ static void read_dump(struct dt_made *m, int file, uint64_t size)
 /* ---- reading ---- */
 
 /* Are the bytes in front of where reading ended still the same? */
-static bool is_same(const struct dt_made *m, int file, const struct stat *st)
+static bool is_same(const struct dt_jit *m, int file, const struct stat *st)
 {
 	uint8_t print[PRINT];
 
@@ -287,7 +288,7 @@ static bool is_same(const struct dt_made *m, int file, const struct stat *st)
 				!memcmp(print, m->print, m->printed)));
 }
 
-bool dt_made_read(struct dt_made *m, int file)
+bool dt_jit_read(struct dt_jit *m, int file)
 {
 	size_t before = m->n, unread = m->unread;
 	bool anew = false;
@@ -304,8 +305,8 @@ bool dt_made_read(struct dt_made *m, int file)
 	}
 	m->device = st.st_dev;
 	m->inode = st.st_ino;
-	size = (uint64_t)st.st_size < DT_MADE_FILE ? (uint64_t)st.st_size : DT_MADE_FILE;
-	if (m->kind == DT_MADE_MAP)
+	size = (uint64_t)st.st_size < DT_JIT_FILE ? (uint64_t)st.st_size : DT_JIT_FILE;
+	if (m->kind == DT_JIT_MAP)
 		read_map(m, file, size);
 	else
 		read_dump(m, file, size);
@@ -360,20 +361,20 @@ static void pop(struct heap *h)
 }
 
 /* Adds [low, high), which has the name of e. */
-static void put(struct dt_made *m, const struct entry *e, uint64_t low, uint64_t high)
+static void put(struct dt_jit *m, const struct entry *e, uint64_t low, uint64_t high)
 {
-	struct dt_made_code *last = m->codes ? &m->code[m->codes - 1] : NULL;
+	struct dt_jit_code *last = m->codes ? &m->code[m->codes - 1] : NULL;
 
 	if (e->name == NOBODY || low == high)
 		return;
 	if (last && last->high == low && last->start == e->low && last->name == m->text + e->name)
 		last->high = high;
 	else
-		m->code[m->codes++] = (struct dt_made_code){low, high, e->low, m->text + e->name};
+		m->code[m->codes++] = (struct dt_jit_code){low, high, e->low, m->text + e->name};
 }
 
 /* Goes through the addresses in which names begin or end; each is given to the latest name. */
-static void sweep(struct dt_made *m, const struct entry **sorted, struct heap *h)
+static void sweep(struct dt_jit *m, const struct entry **sorted, struct heap *h)
 {
 	uint64_t at = 0;
 
@@ -397,7 +398,7 @@ static void sweep(struct dt_made *m, const struct entry **sorted, struct heap *h
 	}
 }
 
-const struct dt_made_code *dt_made_all(struct dt_made *m, size_t *n)
+const struct dt_jit_code *dt_jit_all(struct dt_jit *m, size_t *n)
 {
 	const struct entry **sorted;
 	struct heap h = {0};
