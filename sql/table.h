@@ -18,7 +18,7 @@ enum dt_sql_meaning {
 	DT_SQL_PROCESS,
 	DT_SQL_CORE,
 	DT_SQL_FUNCTION, /* name of a function */
-	DT_SQL_ID,	 /* id of a call: see id_of() in calls.c */
+	DT_SQL_ID,	 /* id of a call: see dt_sql_calls_id() */
 	DT_SQL_PARENT,	 /* id of the caller */
 	DT_SQL_FILE,	 /* path of the trace: the last column, hidden; it is what is in parentheses
 			    after the table's name */
