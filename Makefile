@@ -105,8 +105,8 @@ include arch/x86_64/target/target.mk
 $(B)/test/unit/%: $(B)/test/unit/%.o $(B)/libdevtrace.a
 	$(LINK) -o $@ $(filter %.o,$^) $(B)/libdevtrace.a $(LIBS) -lcmocka
 
-# that includes what is tested
-$(B)/test/unit/sled: $(B)/instrument/taken.o
+# what is in no library; sled-instruction.c is included in the test
+$(B)/test/unit/sled: $(patsubst %.c,$(B)/%.o,$(filter-out instrument/devtrace-as.c instrument/sled-instruction.c,$(wildcard instrument/*.c)))
 
 $(B)/test/tool/%: $(B)/test/tool/%.o $(B)/libdevtrace.a
 	$(LINK) -o $@ $< $(B)/libdevtrace.a $(LIBS)

@@ -3,11 +3,14 @@
  * devtrace-as on damaged input: whatever comes in, nothing is read outside of it (the sanitizers
  * see that) and no line is lost. The damage is random and the same in every run.
  */
-#include "instrument/sled.c"
+#include "instrument/sled-instruction.c"
 
 #include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 static uint32_t seed;
