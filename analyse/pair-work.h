@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What pairing knows in the middle of a trace: for pair.c, waits.c and snapshot.c only. */
+/* What pairing knows in the middle of a trace: for the files pair-*.c, pair.c, waits.c and
+ * snapshot.c only. What every record goes through is here, as inline functions; what is rare is in
+ * the files. */
 #ifndef DT_ANALYSE_PAIR_WORK_H
 #define DT_ANALYSE_PAIR_WORK_H
 
@@ -72,6 +74,193 @@ struct dt_pair {
  * new. NULL: out of memory. */
 struct dt_thread_stack *dt_pair_thread(struct dt_pair *p, uint32_t tid);
 struct dt_thread_stack *dt_pair_nobody(struct dt_pair *p, uint16_t core);
+
+static inline struct dt_stack_frame *dt_pair_top(struct dt_segment *s)
+{
+	return s->n ? &s->frame[s->n - 1] : NULL;
+}
+
+/* Returns the flags that say what may have happened to a call of which only the exit is known. */
+static inline uint32_t dt_pair_lossy(const struct dt_thread_stack *t)
+{
+	return (t->losses != t->pauses ? DT_CALL_LOSS : 0) | (t->pauses ? DT_CALL_PAUSED : 0);
+}
+
+static inline bool dt_pair_in_kernel(uint64_t sp)
+{
+	return sp >> 63;
+}
+
+/* Returns whether a new frame at the innermost one's sp is what that one has jumped to. */
+static inline bool dt_pair_has_landed(const struct dt_thread_stack *t,
+				      const struct dt_stack_frame *top, uint32_t function)
+{
+	return top->jump == DT_JUMP_MADE && top->lands == function && top->losses == t->losses;
+}
+
+static inline bool dt_pair_is_deeper(const struct dt_thread_stack *t, uint64_t sp)
+{
+	const struct dt_segment *s = t->current;
+
+	return s && s->n && sp < s->frame[s->n - 1].call.sp &&
+	       s->frame[s->n - 1].call.sp - sp <= DT_STACK_NEAR && sp > t->floor;
+}
+
+/*
+ * Returns whether the thread has come to another stack, of which only the stack pointer is known.
+ */
+static inline bool dt_pair_has_arrived(const struct dt_thread_stack *t)
+{
+	return t->tail_sp && t->tail_lands == DT_LANDS_STACK;
+}
+
+/* Returns whether the first call on another stack has returned. Nothing that is recorded has called
+ * it. */
+static inline bool dt_pair_is_at_bottom(const struct dt_thread_stack *t)
+{
+	return t->tail_sp && t->tail_lands == DT_LANDS_BOTTOM;
+}
+
+/* ---- pair-calls.c ---- */
+
+/* Returns the index of the frame that a nested segment was entered from; -1: it is gone. */
+int64_t dt_pair_below(const struct dt_segment *s);
+/* Opens a call on a segment, for the current record. */
+void dt_pair_push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint64_t sp,
+		  uint32_t function, uint32_t flags);
+/* Close the innermost frame of a segment; that and those at its sp that jumped to it; every frame
+ * that is below sp. exit is the site of the exit; 0: none is known. */
+void dt_pair_pop(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint32_t flags,
+		 uint32_t exit);
+void dt_pair_pop_chain(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
+		       uint32_t flags, uint32_t exit);
+void dt_pair_unwind(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
+		    uint64_t sp);
+/* Closes every open call of a thread. */
+void dt_pair_close_all(struct dt_pair *p, struct dt_thread_stack *t, uint32_t flags);
+/* Passes on a call whose entry was not recorded. */
+void dt_pair_orphan(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function,
+		    uint32_t flags);
+/* Forgets a segment whose last frame is gone; the thread is then where the segment was entered
+ * from. */
+void dt_pair_leave_empty(struct dt_thread_stack *t, struct dt_segment *s);
+/* Mark a segment that the thread leaves by swapcontext(), and one that it has come back to. */
+void dt_pair_keep(struct dt_segment *s);
+void dt_pair_unkeep(struct dt_segment *s);
+
+/* ---- pair-entries.c ---- */
+
+/* Follows the thread from the program's stack to the kernel's, and back. */
+void dt_pair_cross(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp);
+/* Handles an entry that is not simply below the innermost frame. */
+void dt_pair_entry_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
+			     uint32_t function);
+/* Handles an entry that is all there is of its call. */
+void dt_pair_entry_alone(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
+			 uint32_t function);
+
+/* Handles an entry. */
+static inline void dt_pair_entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
+				 uint32_t function)
+{
+	if (__builtin_expect(!t->tail_sp && dt_pair_is_deeper(t, sp), 1))
+		dt_pair_push(p, t, t->current, sp, function, 0);
+	else
+		dt_pair_entry_elsewhere(p, t, sp, function);
+}
+
+/* ---- pair-exits.c ---- */
+
+/* Ends the innermost call of s by the record, which is its exit or a tail jump. */
+void dt_pair_leave_call(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
+			const struct fact *fact);
+/* Handles an exit that is not that of the innermost frame. */
+void dt_pair_exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
+			    const struct fact *fact);
+/* Handles an exit of swapcontext(), setcontext() or longjmp(), by which the thread has come to
+ * another place. */
+void dt_pair_arrive(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
+		    const struct fact *fact);
+
+/* ---- pair-losses.c ---- */
+
+/* Adds a loss of a core; end: 0 when it is not known. Returns -1 when out of memory. */
+int dt_losses_add(struct dt_pair *p, unsigned core, uint64_t begin, uint64_t end);
+/* Returns whether records of a core are missing somewhere in [begin, end]. */
+bool dt_losses_between(const struct dt_pair *p, uint16_t core, uint64_t begin, uint64_t end);
+/* Returns whether records may be missing of a thread that has made one at `since' and the next, at
+ * now, on the same core; kernel: of a call in the kernel. */
+bool dt_losses_since(const struct dt_pair *p, uint16_t core, uint64_t since, uint64_t now,
+		     bool kernel);
+/* Returns the time after which something may be lost on a core again, or still; UINT64_MAX: never.
+ */
+uint64_t dt_losses_next(const struct dt_pair *p, uint16_t core, uint64_t time);
+
+/* ---- pair-facts.c ---- */
+
+/* For dt_facts_update(), when there are new sites or functions. */
+int dt_facts_renew(struct dt_pair *p);
+
+/* Brings the facts up to date, before a span's records are handled. Returns -1 when out of memory.
+ */
+static inline int dt_facts_update(struct dt_pair *p)
+{
+	if (__builtin_expect(dt_reader_sites(p->reader) + 1 <= p->facts &&
+				     dt_reader_functions(p->reader) <= p->fact_functions,
+			     1))
+		return 0;
+	return dt_facts_renew(p);
+}
+
+/* ---- pair-held.c ---- */
+
+/* Returns a number that changes when a file that grows has got more holds or pauses. */
+size_t dt_pair_known_times(const struct dt_pair *p);
+/* Looks up the times in which the thread was held, and the pauses, after its last record. */
+void dt_pair_find_holds(struct dt_pair *p, struct dt_thread_stack *t);
+/* Notes a pause as a loss if recording was paused since the thread's last record. */
+void dt_pair_pause(const struct dt_pair *p, struct dt_thread_stack *t, uint64_t now);
+/* Adds up how long the thread was held until now, when it made a record (own: itself, not the
+ * kernel about it). */
+void dt_pair_hold(struct dt_thread_stack *t, uint64_t now, bool own);
+/* Returns the time of a record on a clock that stands still while a record is made; held: ticks for
+ * which the thread was held since its last record. */
+uint64_t dt_pair_without_cost(struct dt_pair *p, struct dt_thread_stack *t, uint64_t ticks,
+			      uint8_t kind, uint64_t held);
+
+/*
+ * Leaves out the time that capturing took: between a record and one that continues it nothing runs
+ * but the tracer. held: t->held before this record.
+ */
+static inline void dt_pair_capture(struct dt_pair *p, struct dt_thread_stack *t, uint64_t before,
+				   uint64_t held)
+{
+	uint64_t passed = p->now - before;
+
+	if (before && p->now > before && passed > t->held - held)
+		t->held = held + passed;
+}
+
+/* ---- pair-programs.c ---- */
+
+/* Returns when the latest of the program's open calls began; if none is open, the time of the
+ * thread's last record. */
+uint64_t dt_pair_newest(const struct dt_thread_stack *t);
+/* For dt_pair_new_program(), when the thread executes another program within the span. */
+uint32_t dt_pair_find_program(const struct dt_pair *p, const struct dt_thread_stack *t,
+			      const struct dt_span *s, uint32_t i);
+/* Closes the calls of the thread's old program; until: the time of the new one's first record. */
+void dt_pair_exec(struct dt_pair *p, struct dt_thread_stack *t, uint64_t until);
+
+/* Returns the index of the first record of another program, from i on; the span's length: there is
+ * none. */
+static inline uint32_t dt_pair_new_program(const struct dt_pair *p, const struct dt_thread_stack *t,
+					   const struct dt_span *s, uint32_t i)
+{
+	if (__builtin_expect(t->next_exec > s->ticks[s->n - 1] || t->next_exec == UINT64_MAX, 1))
+		return s->n;
+	return dt_pair_find_program(p, t, s, i);
+}
 
 /* ---- waits.c ---- */
 
