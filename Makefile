@@ -73,7 +73,7 @@ $(B)/view/microhttpd.o: ALL += -DDT_MICROHTTPD_SONAME='"$(shell objdump -p $$($(
 $(B)/cmd/tui-curses.o: ALL += -DDT_CURSES_SONAME='"$(shell objdump -p $$($(CC) -print-file-name=libncursesw.so.6) | awk '/SONAME/ {print $$2}')"'
 
 # loops that every record of a trace goes through: measured, these gain and no others
-$(B)/store/decode.o $(B)/sqlite/store/decode.o $(B)/cmd/calls.o: CFLAGS += -O3
+$(B)/store/decode.o $(B)/sqlite/store/decode.o $(patsubst %.c,$(B)/%.o,$(wildcard cmd/calls*.c)): CFLAGS += -O3
 
 # SQLite itself is that of the program which loads it: sql/host.h
 $(B)/libdevtrace-sqlite.so: $(EXTOBJ)

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/* The lines about a call. */
+#include "cmd/calls-work.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "core/text.h"
+#include "show/marks.h"
+
+#define SHORT 4096u /* ticks: durations below this have their text made in advance */
+
+/* Writes a duration in sixteen columns, "     12.345 us  ", or more if it needs them. */
+char *dt_calls_any_duration(const struct calls *k, char *p, uint64_t ticks)
+{
+	uint64_t ns = (uint64_t)((unsigned __int128)ticks * k->ns_per_tick_32 >> 32);
+	uint64_t us = ns < UINT32_MAX ? (uint32_t)ns / 1000 : ns / 1000;
+	unsigned rest = (unsigned)(ns - 1000 * us);
+	char digits[DT_DIGITS];
+	size_t n;
+
+	n = dt_text_decimal(digits, us);
+	memset(p, ' ', 16);
+	p += n < 7 ? 7 - n : 0;
+	for (size_t i = 0; i < n; i++)
+		*p++ = digits[i];
+	*p++ = '.';
+	*p++ = (char)('0' + rest / 100);
+	*p++ = (char)('0' + rest / 10 % 10);
+	*p++ = (char)('0' + rest % 10);
+	memcpy(p, " us  ", 5);
+	return p + 5;
+}
+
+/* Makes the texts of short durations in advance: most calls are short. */
+void dt_calls_short_durations(struct calls *k)
+{
+	char text[DT_DIGITS + 16];
+
+	k->duration = malloc(SHORT * sizeof(*k->duration));
+	for (k->shorts = 0; k->duration && k->shorts < SHORT; k->shorts++) {
+		if (dt_calls_any_duration(k, text, k->shorts) != text + 16)
+			break;
+		memcpy(k->duration[k->shorts], text, 16);
+	}
+}
+
+char *dt_calls_start(const struct calls *k, char *p, uint32_t tid, uint32_t level)
+{
+	unsigned spaces = 2 * (level < DEEPEST ? level : DEEPEST);
+
+	if (k->merge) {
+		char digits[DT_DIGITS];
+		size_t n = dt_text_decimal(digits, tid);
+
+		memset(p, ' ', 10);
+		memcpy(p + (n < 7 ? 7 - n : 0), digits, n);
+		p += (n < 7 ? 7 : n) + 2;
+	}
+	memset(p, ' ', 32);
+	for (unsigned i = 32; __builtin_expect(i < spaces, 0); i += 16)
+		memset(p + i, ' ', 16);
+	p += spaces;
+	if (level > DEEPEST) {
+		*p++ = '[';
+		p += dt_text_decimal(p, level);
+		p = stpcpy(p, "] ");
+	}
+	return p;
+}
+
+static const char executed[] = ": the process executed another program";
+
+/* Says whether a call that was unwound ended because its process executed another program. */
+bool dt_calls_ended_by_exec(const struct calls *k, const struct dt_call *c)
+{
+	return dt_reader_exec(k->reader, c->tid, c->begin) <= c->end;
+}
+
+/* Says whether the part of the trace that is read goes on until that tick. */
+static bool is_seen(const struct calls *k, uint64_t ticks)
+{
+	return ticks != UINT64_MAX && ticks <= k->until;
+}
+
+/*
+ * Writes what became of the process of a call that did not end. It writes nothing if the trace does
+ * not go on until then, or has a gap before, in which the call could have ended unseen.
+ */
+static char *put_fate(const struct calls *k, char *p, const struct dt_call *c, uint32_t tid)
+{
+	const struct dt_thread_info *t = dt_reader_thread(k->reader, tid);
+	const struct dt_process_info *all, *of = NULL;
+	const char *signal;
+	size_t n;
+
+	all = dt_reader_processes(k->reader, &n);
+	for (size_t i = 0; t && i < n; i++)
+		if (all[i].pid == t->pid)
+			of = &all[i];
+	if (c->begin <= k->resumed || c->flags & (DT_CALL_LOSS | DT_CALL_PAUSED))
+		return p;
+	if (t && is_seen(k, dt_reader_exec(k->reader, t->pid, c->begin)))
+		return stpcpy(p, executed);
+	if (!of || !of->end_ticks || !is_seen(k, of->end_ticks))
+		return p;
+	p = stpcpy(p, ": the process ");
+	if (of->status < 0)
+		return stpcpy(p, "ended");
+	if (WIFEXITED(of->status)) {
+		p = stpcpy(p, "exited with ");
+		return p + dt_text_decimal(p, (uint64_t)WEXITSTATUS(of->status));
+	}
+	p = stpcpy(p, "was killed by ");
+	signal = sigabbrev_np(WTERMSIG(of->status));
+	if (signal)
+		return stpcpy(stpcpy(p, "SIG"), signal);
+	p = stpcpy(p, "signal ");
+	return p + dt_text_decimal(p, (uint64_t)WTERMSIG(of->status));
+}
+
+#define MARKED_BEGIN (DT_CALL_TAILED | DT_CALL_OTHER_STACK | DT_CALL_DOUBTFUL)
+#define MARKED_END                                                                                 \
+	(DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_INFERRED | DT_CALL_LEFT | DT_CALL_OPEN |         \
+	 DT_CALL_LOSS | DT_CALL_NO_ENTRY | DT_CALL_NO_EXIT | DT_CALL_PAUSED | DT_CALL_BACKWARD)
+
+/* Returns how long the call waited, as its last line has it: if it has lines inside it, these tell
+ * what others in it waited. */
+static uint64_t wait_of(const struct dt_call *c, bool lines_inside)
+{
+	return lines_inside ? c->waited_self : c->waited;
+}
+
+/* Writes how long its thread was on no processor, and whether that was for want of one. */
+static char *put_wait(const struct calls *k, char *p, const struct dt_call *c, bool lines_inside)
+{
+	uint64_t waited = wait_of(c, lines_inside);
+	char text[DT_DIGITS + 16], *begin = text, *end = dt_calls_any_duration(k, text, waited);
+
+	while (*begin == ' ')
+		begin++;
+	while (end[-1] == ' ')
+		end--;
+	p = stpcpy(p, "waited ");
+	memcpy(p, begin, (size_t)(end - begin));
+	p += end - begin;
+	if (c->preempted >= c->waited)
+		return stpcpy(p, " for a processor");
+	return !lines_inside && c->preempted ? stpcpy(p, ", in part for a processor") : p;
+}
+
+/* Returns the marks for the call's end. */
+static uint32_t marked_end(const struct dt_call *c, bool lines_inside)
+{
+	uint32_t flags = c->flags & MARKED_END;
+
+	return c->flags & DT_CALL_WAITED && wait_of(c, lines_inside) &&
+			       !(c->flags & DT_CALL_UNKNOWN)
+		       ? flags | DT_CALL_WAITED
+		       : flags;
+}
+
+/* Writes a comment with the function's name, if function is not NULL, and the call's marks for the
+ * flags. */
+static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t *function,
+		       const struct dt_call *c, uint32_t tid)
+{
+	const char *separator = " ", *text;
+	unsigned at = 0;
+	uint32_t flag;
+
+	if (!flags && !k->colour) {
+		memcpy(p, "  /* ", 5);
+		p = dt_format_name(&k->formats, p + 5, *function);
+		memcpy(p, " */", 3);
+		return p + 3;
+	}
+	p = stpcpy(p, k->colour ? "  \033[2m/*" : "  /*");
+	if (function) {
+		*p++ = ' ';
+		p = dt_format_name(&k->formats, p, *function);
+		separator = ": ";
+	}
+	while ((flag = dt_marks_next(&at, flags, &text))) {
+		p = stpcpy(stpcpy(p, separator), text);
+		if (flag == DT_CALL_OPEN)
+			p = put_fate(k, p, c, tid);
+		else if (flag == DT_CALL_UNWOUND && dt_calls_ended_by_exec(k, c))
+			p = stpcpy(p, executed);
+		separator = ", ";
+	}
+	if (flags & DT_CALL_WAITED)
+		p = put_wait(k, stpcpy(p, separator), c, function != NULL);
+	return stpcpy(p, k->colour ? " */\033[0m" : " */");
+}
+
+static void end_line(struct calls *k, const char *line, char *p)
+{
+	*p++ = '\n';
+	dt_out_used(k->out, (size_t)(p - line));
+}
+
+/* full: the values from the records after the call's entry, or NULL. */
+static inline char *put_call(struct calls *k, char *p, const struct dt_call *c,
+			     const struct dt_full *full)
+{
+	return full ? dt_format_full(&k->formats, p, c->function, c->argument, full)
+		    : dt_format_call(&k->formats, p, c->function, c->argument);
+}
+
+/* Writes the first line of a call that has lines inside it. */
+static inline char *put_open(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
+			     uint32_t level, const struct dt_full *full)
+{
+	p = dt_calls_start(k, dt_calls_blank(p), tid, level);
+	p = put_call(k, p, c, full);
+	*p++ = ' ';
+	*p++ = '{';
+	if (c->flags & MARKED_BEGIN)
+		p = put_marks(k, p, c->flags & MARKED_BEGIN, NULL, c, tid);
+	return p;
+}
+
+void dt_calls_print_open(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level)
+{
+	char *line = dt_out_room(k->out, LINE);
+
+	end_line(k, line, put_open(k, line, c, tid, level, NULL));
+}
+
+static char *put_result(struct calls *k, char *p, const struct dt_call *c)
+{
+	if (!c->result)
+		return p;
+	return dt_format_outcome(&k->formats, p, c->function, c->result);
+}
+
+static char *put_times(const struct calls *k, char *p, const struct dt_call *c)
+{
+	return c->flags & DT_CALL_UNTIMED ? dt_calls_blank(p)
+					  : dt_calls_duration(k, p, dt_call_ticks(c));
+}
+
+static char *put_close(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
+		       uint32_t level)
+{
+	p = dt_calls_start(k, put_times(k, p, c), tid, level);
+	*p++ = '}';
+	p = put_result(k, p, c);
+	return put_marks(k, p, marked_end(c, true), &c->function, c, tid);
+}
+
+void dt_calls_print_close(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level)
+{
+	char *line = dt_out_room(k->out, LINE);
+
+	end_line(k, line, put_close(k, line, c, tid, level));
+}
+
+static char *put_some_marks(struct calls *k, char *p, uint32_t flags, const struct dt_call *c,
+			    uint32_t tid)
+{
+	return flags ? put_marks(k, p, flags, NULL, c, tid) : p;
+}
+
+static inline char *put_whole(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
+			      uint32_t level, const struct dt_full *full)
+{
+	p = dt_calls_start(k, put_times(k, p, c), tid, level);
+	p = put_call(k, p, c, full);
+	p = put_result(k, p, c);
+	if (c->flags & (MARKED_BEGIN | MARKED_END | DT_CALL_WAITED))
+		p = put_some_marks(k, p, (c->flags & MARKED_BEGIN) | marked_end(c, false), c, tid);
+	return p;
+}
+
+void dt_calls_print_whole(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level)
+{
+	char *line = dt_out_room(k->out, LINE);
+
+	end_line(k, line, put_whole(k, line, c, tid, level, NULL));
+}
+
+/*
+ * Makes a line about a call as text at once, and writes or keeps that: a line kept by
+ * dt_kept_call() has neither arguments in full nor the times of begin and end.
+ */
+void dt_calls_call_text(struct calls *k, struct output *to, enum dt_kept_kind kind,
+			const struct dt_call *c, uint32_t tid, uint32_t level,
+			const struct dt_full *full)
+{
+	char *text = dt_out_room(k->out, LINE), *p;
+
+	p = kind == DT_KEPT_OPEN    ? put_open(k, text, c, tid, level, full)
+	    : kind == DT_KEPT_CLOSE ? put_close(k, text, c, tid, level)
+				    : put_whole(k, text, c, tid, level, full);
+	*p++ = '\n';
+	dt_calls_text(k, to, text, (size_t)(p - text));
+}
+
+/* Remembers the line of a call that has ended, if it may be one of the last. */
+void dt_calls_remember(struct calls *k, const struct dt_call *c)
+{
+	const struct dt_full *full = k->fulls.n ? dt_full_of(&k->fulls, c->id) : NULL;
+	char *text = dt_out_room(k->out, LINE), *p = put_whole(k, text, c, c->tid, 0, full);
+
+	*p++ = '\n';
+	dt_last_lines_add(&k->last, c->end, c->tid, text, (size_t)(p - text));
+	k->failed |= k->last.no_memory;
+}
+
+static unsigned values_of(void *ctx, uint32_t function)
+{
+	struct calls *k = ctx;
+
+	return dt_format_values(&k->formats, function);
+}
+
+static void print_number(struct calls *k, const char *before, uint64_t n, const char *after)
+{
+	char digits[DT_DIGITS];
+
+	dt_out_text(k->out, before);
+	dt_out_bytes(k->out, digits, dt_text_decimal(digits, n));
+	dt_out_text(k->out, after);
+}
+
+/* Writes the last lines, if there are many. */
+static void print_last(struct calls *k)
+{
+	const struct dt_last_lines *l = &k->last;
+
+	if (l->total <= 2 * (uint64_t)l->most)
+		return;
+	print_number(k, "# the last ", l->n, " of ");
+	print_number(k, "", l->total, k->only_failed ? " calls that failed;" : " calls;");
+	dt_out_text(k->out, " all of them follow below\n");
+	for (unsigned i = 0; i < l->n; i++) {
+		if (!k->merge && (!i || l->line[i].tid != l->line[i - 1].tid))
+			dt_calls_print_thread(k, l->line[i].tid);
+		dt_out_bytes(k->out, l->line[i].text, l->line[i].n);
+	}
+	print_number(k, "\n# all ", l->total, ", in the order of time\n");
+}
+
+/* Writes the lines that have been kept, one thread after the other: those of the threads after the
+ * first, or all. */
+int dt_calls_print_kept(struct calls *k)
+{
+	struct dt_kept_cursor *c = malloc(sizeof(*c));
+	size_t first = k->last.most ? 0 : 1;
+
+	k->failed |= !c;
+	if (first == 0)
+		print_last(k);
+	for (size_t i = first; i < k->outputs && c; i++) {
+		struct output *o = &k->output[i];
+
+		if (i)
+			dt_out_char(k->out, '\n');
+		if (!k->merge)
+			dt_calls_print_thread(k, o->tid);
+		dt_kept_rewind(c, &k->keep, &o->kept);
+		while (!k->out->failed && dt_kept_next(c, values_of, k)) {
+			if (c->kind == DT_KEPT_TEXT)
+				dt_out_bytes(k->out, c->text, c->text_n);
+			else if (c->kind == DT_KEPT_OPEN)
+				dt_calls_print_open(k, &c->call, o->tid, c->line_level);
+			else if (c->kind == DT_KEPT_CLOSE)
+				dt_calls_print_close(k, &c->call, o->tid, c->line_level);
+			else
+				dt_calls_print_whole(k, &c->call, o->tid, c->line_level);
+		}
+		dt_kept_end(c);
+	}
+	free(c);
+	dt_keep_close(&k->keep);
+	free(k->output);
+	return dt_out_end(k->out) | k->failed | k->keep.failed;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* A tree of calls that is being printed: for calls.c (its calls, and the command), calls-lines.c,
+ * calls-output.c and calls-other.c only. They are built with -O3: see Makefile. */
+#ifndef DT_CMD_CALLS_WORK_H
+#define DT_CMD_CALLS_WORK_H
+
+#include <string.h>
+
+#include "analyse/chosen.h"
+#include "analyse/pair.h"
+#include "cmd/kept-lines.h"
+#include "cmd/last-lines.h"
+#include "cmd/open.h"
+#include "filter/failures.h"
+#include "show/entry-records.h"
+#include "show/format.h"
+#include "show/full-arguments.h"
+#include "show/out.h"
+
+/* the parts of an open call's note (dt_call.note): */
+#define SHOWN	    1u /* the call is to be printed */
+#define OPENED	    2u /* its line with "{" is written; of a hidden call: those of its callers are */
+#define LEVEL_SHIFT 8  /* the level of the call's line is above this bit, below DT_CHOSEN_BITS */
+#define LEVEL(note) (((note) & ~DT_CHOSEN_BITS) >> LEVEL_SHIFT)
+#define DEEPEST	    80 /* levels that are indented at most */
+
+/* Bytes that a line can have: a call, indentation, marks. */
+#define LINE (DT_CALL_TEXT + 8192)
+
+/* The lines of a thread, or, with --merge, of all threads. Those of the first are written at once,
+ * those of the others when it is their turn. */
+struct output {
+	uint32_t tid;
+	bool direct;
+	struct dt_kept kept;
+};
+
+struct calls {
+	struct dt_reader *reader;
+	struct dt_pair *pair;
+	struct dt_formats formats;
+	struct dt_texts texts;
+	struct dt_selection select;
+	struct dt_range_options when;
+	const char *min_text;
+	uint64_t min; /* ticks */
+	uint32_t depth;
+	bool merge, colour, failed, subtract;
+	bool only_failed; /* only calls that failed */
+	const char *filter_text;
+	struct dt_choosing choice; /* only calls that its filter wants; NULL: all */
+	bool single;		   /* a line for each call of these: not the calls around it */
+	bool backtrace;		   /* also those */
+	struct dt_last_lines last; /* these come first; `most' 0: none do */
+	bool late;		   /* whether a call is shown is known only when it has ended */
+	struct dt_failures failures;
+	bool ending;	       /* there are no more records */
+	uint64_t until;	       /* ticks: records after this are not read */
+	uint64_t resumed;      /* ticks: the end of the last pause; 0: there was none */
+	struct dt_fulls fulls; /* of calls whose lines are still to be written */
+	double cost[256];      /* ticks to subtract for a record, by its kind */
+	uint32_t *thread;      /* the chosen threads; none: all */
+	size_t threads;
+	bool *shown;		 /* by function row: dt_cmd_shown() */
+	uint32_t functions;	 /* elements of shown[] */
+	uint64_t ns_per_tick_32; /* nanoseconds of a tick, times 2^32 */
+	struct output *output;
+	size_t outputs;
+	uint32_t last_tid; /* the thread whose output was used last, */
+	struct output *to; /* and that output */
+	struct dt_keep keep;
+	struct dt_out *out;
+	char (*duration)[16]; /* texts of the durations below `shorts' ticks */
+	unsigned shorts;
+	const struct dt_call **waiting; /* callers to be printed, the innermost first */
+	size_t waiting_n, waiting_size;
+};
+
+/* ---- calls-output.c ---- */
+
+/* Returns where a thread's lines go, for dt_calls_output(), when that is not the one used last.
+ * NULL: out of memory, which has been noted. */
+struct output *dt_calls_find_output(struct calls *k, uint32_t tid);
+/* Write or keep a line of text that stands at dt_out_room(); text of any length elsewhere. */
+void dt_calls_text(struct calls *k, struct output *to, const char *text, size_t n);
+void dt_calls_bytes(struct calls *k, struct output *to, const char *text, size_t n);
+/* Writes the heading of a thread's lines. */
+void dt_calls_print_thread(struct calls *k, uint32_t tid);
+
+/* Says whether a thread is one of those that were chosen. */
+static inline bool dt_calls_wants(const struct calls *k, uint32_t tid)
+{
+	for (size_t i = 0; i < k->threads; i++)
+		if (k->thread[i] == tid)
+			return true;
+	return !k->threads;
+}
+
+/* Returns where a thread's lines go. NULL: out of memory. */
+static inline struct output *dt_calls_output(struct calls *k, uint32_t tid)
+{
+	if (__builtin_expect(k->to && (k->merge || k->last_tid == tid), 1))
+		return k->to;
+	return dt_calls_find_output(k, tid);
+}
+
+/* ---- calls-lines.c ---- */
+
+/* Makes the texts of short durations in advance: most calls are short. */
+void dt_calls_short_durations(struct calls *k);
+/* For dt_calls_duration(), of any length. */
+char *dt_calls_any_duration(const struct calls *k, char *p, uint64_t ticks);
+/* Writes what stands before a line's text: the thread, with --merge, and the indentation. */
+char *dt_calls_start(const struct calls *k, char *p, uint32_t tid, uint32_t level);
+/* Write a line about a call: its first, if it has lines inside it; its last; its only one. */
+void dt_calls_print_open(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level);
+void dt_calls_print_close(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level);
+void dt_calls_print_whole(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level);
+/* Makes a line about a call as text at once, and writes or keeps that. */
+void dt_calls_call_text(struct calls *k, struct output *to, enum dt_kept_kind kind,
+			const struct dt_call *c, uint32_t tid, uint32_t level,
+			const struct dt_full *full);
+/* Says whether a call that was unwound ended because its process executed another program. */
+bool dt_calls_ended_by_exec(const struct calls *k, const struct dt_call *c);
+/* Writes the lines that have been kept, one thread after the other, and ends the output. Returns
+ * the exit status. */
+int dt_calls_print_kept(struct calls *k);
+/* Remembers the line of a call that has ended, if it may be one of the last. */
+void dt_calls_remember(struct calls *k, const struct dt_call *c);
+
+/* Writes a duration in sixteen columns, or more if it needs them. */
+static inline char *dt_calls_duration(const struct calls *k, char *p, uint64_t ticks)
+{
+	if (__builtin_expect(ticks < k->shorts, 1)) {
+		memcpy(p, k->duration[ticks], 16);
+		return p + 16;
+	}
+	return dt_calls_any_duration(k, p, ticks);
+}
+
+/* Writes sixteen columns without a duration. */
+static inline char *dt_calls_blank(char *p)
+{
+	memset(p, ' ', 16);
+	return p + 16;
+}
+
+/* Says whether the marks for the call's end depend on its times. */
+static inline bool dt_calls_has_fate(const struct calls *k, const struct dt_call *c)
+{
+	return c->flags & (DT_CALL_OPEN | DT_CALL_WAITED) ||
+	       (c->flags & DT_CALL_UNWOUND && dt_calls_ended_by_exec(k, c));
+}
+
+/* Writes a line about a call now, or keeps it. */
+static inline void dt_calls_line(struct calls *k, struct output *to, enum dt_kept_kind kind,
+				 const struct dt_call *c, uint32_t tid, uint32_t level)
+{
+	const struct dt_full *full = NULL;
+
+	if (__builtin_expect(k->fulls.n != 0, 0) && kind != DT_KEPT_CLOSE)
+		full = dt_full_of(&k->fulls, c->id);
+	if (full || (!to->direct && kind != DT_KEPT_OPEN && dt_calls_has_fate(k, c))) {
+		dt_calls_call_text(k, to, kind, c, tid, level, full);
+		return;
+	}
+	if (!to->direct)
+		dt_kept_call(&k->keep, &to->kept, kind, c, level,
+			     dt_format_values(&k->formats, c->function));
+	else if (kind == DT_KEPT_OPEN)
+		dt_calls_print_open(k, c, tid, level);
+	else if (kind == DT_KEPT_CLOSE)
+		dt_calls_print_close(k, c, tid, level);
+	else
+		dt_calls_print_whole(k, c, tid, level);
+}
+
+/* ---- calls.c ---- */
+
+/* For dt_calls_is_shown(), of a function that is new in the trace. */
+bool dt_calls_is_new_shown(struct calls *k, uint32_t function);
+/* Writes the lines of the calls around the current one that have not been written. */
+void dt_calls_open_callers(struct calls *k, struct output *to, uint32_t tid);
+
+/* Says whether a function's calls are to be printed. */
+static inline bool dt_calls_is_shown(struct calls *k, uint32_t function)
+{
+	return __builtin_expect(function < k->functions, 1) ? k->shown[function]
+							    : dt_calls_is_new_shown(k, function);
+}
+
+/* Returns the level of lines inside the call with this note; NULL: inside no call. */
+static inline uint32_t dt_calls_next_level(const uint32_t *caller)
+{
+	return caller ? LEVEL(*caller) + (*caller & SHOWN) : 0;
+}
+
+/* ---- calls-other.c ---- */
+
+/* For struct dt_pair_events and struct dt_texts: ctx is the struct calls. */
+void dt_calls_on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint64_t end);
+void dt_calls_on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth);
+void dt_calls_on_text(void *ctx, const struct dt_text *t);
+
+#endif
