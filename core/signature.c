@@ -185,6 +185,33 @@ static void read_when(const char *p, const char *end, struct dt_signature_value 
 	v->when_bits = bits;
 }
 
+/*
+ * Reads what stands behind the '!' of a parameter: "a", "F2", "n1x2", "n2of4". If any of it is not
+ * understood, nothing is known.
+ */
+static void read_reads(const char *p, const char *end, struct dt_signature_reads *r)
+{
+	struct dt_signature_reads read = {0};
+	uint64_t v;
+
+	if (p == end || (*p != 'f' && *p != 'a' && *p != 'F' && *p != 'A' && *p != 'n'))
+		return;
+	read.differ = *p == 'F' || *p == 'A';
+	read.sure = *p == 'F' ? 'f' : *p == 'A' ? 'a' : *p;
+	for (p++; p < end && read.bounds < 2; p += p < end && *p == 'x') {
+		if (!take_number(&p, end, 5, &v))
+			return;
+		read.bound[read.bounds].n = (uint8_t)v;
+		if (end - p >= 3 && p[0] == 'o' && p[1] == 'f' && p[2] == '4') {
+			read.bound[read.bounds].low = true;
+			p += 3;
+		}
+		read.bounds++;
+	}
+	if (p == end)
+		*r = read;
+}
+
 bool dt_signature_known(const char *signature)
 {
 	return *find(signature, ";") != '\0';
@@ -193,7 +220,7 @@ bool dt_signature_known(const char *signature)
 bool dt_signature_next(const char **p, struct dt_signature_value *v)
 {
 	const char *s = *p, *end = find(s, ",;"), *colon = find_in(s, end, ':');
-	const char *when = find_in(colon, end, '?');
+	const char *when = find_in(colon, end, '?'), *reads = find_in(colon, when, '!');
 
 	*v = (struct dt_signature_value){.name = s, .typed = s};
 	if (!*s || *s == ';')
@@ -203,7 +230,9 @@ bool dt_signature_next(const char **p, struct dt_signature_value *v)
 		return true; /* there is a parameter, but nothing is known of it */
 	v->name_length = (uint16_t)(colon - s);
 	v->rest = colon - s == 3 && s[0] == '.' && s[1] == '.' && s[2] == '.';
-	read_typed(colon + 1, when, v);
+	read_typed(colon + 1, reads, v);
+	if (reads < when)
+		read_reads(reads + 1, when, &v->reads);
 	if (when < end)
 		read_when(when + 1, end, v);
 	return true;

@@ -49,6 +49,21 @@ struct dt_failure {
 };
 
 /*
+ * What a function is sure to do with the text that a parameter points to, as prototypes say it
+ * (symbols/prototypes/reads.txt). It is only in the text of dt_described() with places, and there
+ * only of a prototype.
+ */
+struct dt_signature_reads {
+	char sure;	/* 'f': it reads the first byte at once; 'a': all of it; 'n': it may not */
+	bool differ;	/* only if its first two parameters are not equal */
+	uint8_t bounds; /* of how many parameters the product bounds the text: 0 to 2 */
+	struct {
+		uint8_t n; /* the parameter's integer register */
+		bool low;  /* only its low 4 bytes count */
+	} bound[2];
+};
+
+/*
  * A parameter or the result. The texts point into the signature and have no NUL: their lengths say
  * where they end.
  */
@@ -59,7 +74,8 @@ struct dt_signature_value {
 	struct dt_signature_place place[2]; /* the low half comes first */
 	uint8_t places;			    /* how many are used; 0: the value is not captured */
 	bool rest; /* "...": a variadic function's further arguments, none of which is known */
-	struct dt_failure failure; /* of a result */
+	struct dt_failure failure;	 /* of a result */
+	struct dt_signature_reads reads; /* of a parameter */
 	uint8_t when;	    /* a parameter that is not always passed: this value of the record */
 	uint64_t when_bits; /* has one of these bits if it is; 0: it is always passed */
 };

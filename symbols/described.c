@@ -2,6 +2,8 @@
 /* Takes the best of what debug information and prototypes say of a function. */
 #include "symbols/described.h"
 
+#include <string.h>
+
 #include "symbols/prototype.h"
 
 #define SIGNATURE 4096
@@ -25,13 +27,17 @@ static bool try_alias(void *ctx, const char *linkage)
 void dt_described(struct dt_symtab *t, const char *path, const struct dt_function *f, bool places,
 		  char *buf, size_t size)
 {
-	char prototype[SIGNATURE] = "";
+	char prototype[SIGNATURE] = "", *end;
 	struct looking l = {path, places, prototype, sizeof(prototype)};
 
 	if (places)
 		dt_symtab_places(t, f, buf, size);
 	else
 		dt_symtab_described(t, f, buf, size);
+	/* what functions are sure to read is believed of prototypes only */
+	end = strchr(buf, ';');
+	for (char *c = buf; end && (c = memchr(c, '!', (size_t)(end - c)));)
+		*c = '_';
 	if (!dt_prototype_file(path))
 		return;
 	dt_prototype(path, f->name, places, prototype, sizeof(prototype));

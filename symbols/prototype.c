@@ -283,14 +283,18 @@ static const char *put_parameters(struct writing *w, const char *p)
 		if (strncmp(p, "...", 3) == 0) {
 			put(w, "...:a@-", 7);
 		} else {
-			size_t name = strcspn(p + type + 1, "?,)");
+			const char *named = p + type + 1, *end = p + n;
+			size_t name = strcspn(named, "!?,)");
+			const char *when = named + strcspn(named, "?,)");
 
-			put(w, p + type + 1, name);
+			put(w, named, name);
 			put(w, ":", 1);
 			put_type(w, p, type);
 			put_place(w, p);
-			if (!w->places) /* whether it is passed, by values of a record */
-				put(w, p + type + 1 + name, n - type - 1 - name);
+			if (w->places) /* how it is read */
+				put(w, named + name, (size_t)(when - named) - name);
+			else /* whether it is passed, by values of a record */
+				put(w, when, (size_t)(end - when));
 		}
 		p += n + (p[n] == ',');
 	}

@@ -56,6 +56,8 @@
 #include "core/ring.h"
 #include "core/types.h"
 
+#define DT_PAGES 512u
+
 /* What belongs to one process alone: zero in a forked child until its first record. */
 struct dt_process_block {
 	uint32_t cores;	      /* number of cores' rings; 0: not filled in, take the slow path */
@@ -68,7 +70,15 @@ struct dt_process_block {
 	uint64_t nowhere[8] __attribute__((aligned(64)));
 	uint32_t proof[DT_REQUESTS]; /* by request slot: the number of the request that this process
 					has posted there, as a proof that it did */
+	/*
+	 * Pages that the kernel has read for us once, so that they were there then: the page with
+	 * the number n is in page[n % DT_PAGES], as n / DT_PAGES and the highest bit; 0: none.
+	 * Written by all threads, each word on its own.
+	 */
+	uint32_t page[DT_PAGES];
 };
+
+_Static_assert(sizeof(struct dt_process_block) <= DT_AREA_KEPT - DT_AREA_PROCESS, "one page");
 
 #define DT_STRICT_MAX 64u /* with more, nothing is recorded of the process any more */
 

@@ -368,34 +368,79 @@ static void record_items(struct dt_emit *o, const struct dt_item *item, unsigned
 }
 
 /*
+ * Emits code that gets the bytes which a text has at most to %r9, and how it may be read to %r8,
+ * which has that of the text before.
+ */
+static void get_bound(struct dt_emit *o, const struct dt_item *item, const struct dt_capture *c)
+{
+	size_t equal, much, within;
+
+	dt_emit_bytes(o, "\x41\x83\xe0", 3); /* and $DT_TEXT_BAD, %r8d */
+	dt_emit_byte(o, DT_TEXT_BAD);
+	dt_emit_bytes(o, "\x41\x83\xc8", 3); /* or $..., %r8d */
+	dt_emit_byte(o, (uint8_t)(item->sure | (item->bounds ? DT_TEXT_BOUND : 0u)));
+	if (item->sure && item->differ) {
+		get_register(o, RCX, RDI, c);
+		dt_emit_bytes(o, "\x48\x3b\x4c\x24\x18", 5); /* cmp 24(%rsp), %rcx: saved rsi */
+		equal = jump_short(o, 0x75);
+		dt_emit_bytes(o, "\x41\x83\xe0", 3); /* and $~DT_TEXT_SURE, %r8d */
+		dt_emit_byte(o, (uint8_t)~DT_TEXT_SURE);
+		land_short(o, equal);
+	}
+	if (!item->bounds) {
+		move_constant(o, R9, item->text);
+		return;
+	}
+	for (unsigned i = 0; i < item->bounds; i++) {
+		unsigned to = i ? RCX : R9;
+
+		get_register(o, to, item->bound[i].reg, c);
+		if (item->bound[i].low) /* mov %ecx, %ecx; mov %r9d, %r9d */
+			dt_emit_bytes(o, i ? "\x89\xc9" : "\x45\x89\xc9", i ? 2 : 3);
+	}
+	much = 0;
+	if (item->bounds > 1) { /* imul %rcx, %r9; jo */
+		dt_emit_bytes(o, "\x4c\x0f\xaf\xc9", 4);
+		much = jump_short(o, 0x70);
+	}
+	dt_emit_bytes(o, "\x49\x81\xf9", 3); /* cmp $text, %r9 */
+	dt_emit_u32(o, item->text);
+	within = jump_short(o, 0x72);
+	if (much)
+		land_short(o, much);
+	move_constant(o, R9, item->text);
+	dt_emit_bytes(o, "\x41\x83\xe0", 3); /* and $~DT_TEXT_BOUND, %r8d */
+	dt_emit_byte(o, (uint8_t)~DT_TEXT_BOUND);
+	land_short(o, within);
+}
+
+/*
  * Emits code that records the text that an item points to, a record for each 32 bytes. The routine
- * `text' takes the address in rax, fills rdi, rsi, rdx and rcx, and leaves in rax the next address,
- * or 0 when the text has ended or can not be read any further. When not one byte can be read, it
- * returns with the carry flag set, and the record is marked with DT_FAULT. So each text has a
- * record that ends it: one with a NUL, a marked one, or the last one allowed.
+ * `text' takes the address in rax, what is left of the bound in r9 and DT_TEXT_... in r8, fills
+ * rdi, rsi, rdx and rcx, and leaves in rax the next address, or 0 when the text has ended or can
+ * not be read any further. When not one byte can be read, it returns with the carry flag set, and
+ * the record is marked with DT_FAULT. So each text has a record that ends it: one with a NUL, a
+ * marked one, or the last one allowed.
  */
 static void record_text(struct dt_emit *o, const struct dt_item *item, unsigned index,
 			const struct dt_capture *c, struct dt_captured *out)
 {
 	const struct dt_capture_pc pc = {.first = (uint8_t)index, .text = true};
-	size_t loop, unreadable, ended, enough;
+	size_t loop, unreadable, ended;
 
 	get_item(o, item, c);
-	move_constant(o, R9, (item->text + 31u) / 32);
+	get_bound(o, item, c);
 	loop = o->size;
 	call(o, c->text);
 	unreadable = jump_short(o, 0x72);
 	record(o, c, DT_MORE, 4, pc, out);
 	dt_emit_bytes(o, "\x48\x85\xc0", 3); /* test %rax, %rax */
-	ended = jump_short(o, 0x74);
-	dt_emit_bytes(o, "\x41\xff\xc9", 3); /* dec %r9d */
 	dt_emit_byte(o, 0x75);
 	dt_emit_byte(o, (uint8_t)(loop - o->size - 1));
-	enough = jump_short(o, 0xeb);
+	ended = jump_short(o, 0xeb);
 	land_short(o, unreadable);
 	record(o, c, DT_MORE, 4 | DT_FAULT, pc, out);
 	land_short(o, ended);
-	land_short(o, enough);
 }
 
 void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
@@ -429,6 +474,8 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	}
 	for (unsigned i = 0; i < values || (i == 0 && !c->headless); i += 4)
 		record_items(o, item, i, values - i < 4 ? values - i : 4, c, out);
+	if (n)
+		dt_emit_bytes(o, "\x45\x31\xc0", 3); /* xor %r8d, %r8d */
 	for (unsigned i = 0; i < n; i++)
 		if (item[i].text)
 			record_text(o, &item[i], i, c, out);
@@ -468,6 +515,10 @@ bool dt_item_settle(struct dt_item *item)
 	dt_bool_settle(&item->place);
 	dt_bool_settle(&item->relative);
 	dt_bool_settle(&item->only_text);
+	/* these are for prototypes only */
+	item->sure = DT_SURE_NOT;
+	item->differ = false;
+	item->bounds = 0;
 	if (!is_operand(&item->from) || item->steps > DT_ITEM_STEPS || item->text > DT_CAPTURE_TEXT)
 		return false;
 	for (unsigned i = 0; i < item->steps; i++) {

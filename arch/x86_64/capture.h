@@ -49,6 +49,16 @@ static inline bool dt_capture_is_bad(uint64_t value)
 	return value >> 32 == DT_CAPTURE_BAD >> 32;
 }
 
+/* What a function is sure to read of a text. */
+enum dt_sure { DT_SURE_NOT, DT_SURE_FIRST, DT_SURE_ALL };
+
+/* What the routine that reads texts is told: enum dt_sure, and */
+#define DT_TEXT_SURE  3
+#define DT_TEXT_BOUND 4 /* the bound is that of the text itself, which so ends with a NUL */
+/* an earlier text of the same point could not be read: the function faults there, so nothing is
+ * sure of this one */
+#define DT_TEXT_BAD 8
+
 /* One value to be captured: an operand, and from there along a chain of pointers. */
 struct dt_item {
 	struct dt_operand from;
@@ -65,6 +75,20 @@ struct dt_item {
 		text; /* the value points to a text, of which this many bytes are recorded; 0: no */
 	bool only_text; /* the text is recorded without the value; such items come after the others
 			 */
+	/*
+	 * The instruction is the first one of a function that is sure to read the text: its first
+	 * byte before anything else, or all of it. So it may be read directly where its page was
+	 * there before: if the page has gone, the function itself faults next. Only with a value
+	 * that is a register.
+	 */
+	uint8_t sure; /* enum dt_sure */
+	bool differ;  /* only if the first two arguments are not equal */
+	/* the text ends at its NUL, or where it is as long as the product of these registers */
+	uint8_t bounds;
+	struct {
+		uint8_t reg;
+		bool low; /* only the register's low 4 bytes */
+	} bound[2];
 };
 
 /*

@@ -5,10 +5,11 @@ Makes the tables of prototypes, symbols/prototypes/*.def, anew from the headers 
 prototypes' also installs what this needs.
 
 Functions and their types are read from the headers by clang, and only those are kept that the
-library exports. What headers do not say stands in five files beside this one, written by hand:
+library exports. What headers do not say stands in six files beside this one, written by hand:
 names.txt (the names of parameters that manual pages use), failures.txt (which results are
 failures), sets.txt (which constants a parameter can have; their values are the compiler's),
-structures.txt (what a pointer leads to), and libraries.txt (each library's files and headers).
+structures.txt (what a pointer leads to), reads.txt (which texts functions are sure to read), and
+libraries.txt (each library's files and headers).
 """
 import fnmatch
 import os
@@ -271,7 +272,27 @@ def failure_of(name, result, rules):
     return '' if failure == 'never' or result[0] in 'vf' else failure
 
 
-def line_of(name, prototype, uses, structures, rules):
+def read_reads():
+    """reads.txt: returns {FUNCTION.PARAMETER: what stands behind its '!'}."""
+    uses = {}
+    for line in lines_of('reads.txt'):
+        kind, _, tail = line.partition(' : ')
+        uses.update({use: kind for use in tail.split()})
+    return uses
+
+
+def reads_of(use, structures, reads):
+    """How a text is read when its function is entered, as symbols/prototype.c has it: "!a2"; '' if
+    nothing is known. The length of a buffer bounds it, too."""
+    structure = structures.get(use, '')
+    bound = structure[5:] if structure.startswith('text_') else ''
+    kind = reads.get(use, 'n' + bound if bound else '')
+    if bound and kind[1:] != bound:
+        sys.exit(f'reads.txt: the bound of {use} is {bound}')
+    return kind and '!' + kind
+
+
+def line_of(name, prototype, uses, structures, reads, rules):
     result, parameters, variadic = prototype
     text = []
     for kind, parameter in parameters:
@@ -281,7 +302,8 @@ def line_of(name, prototype, uses, structures, rules):
             kind += '#' + used
         if kind in 'ps' and f'{name}.{parameter}' in structures:
             kind = '*' + structures[f'{name}.{parameter}']
-        text.append(f'{kind} {parameter}' + (condition and '?' + condition))
+        text.append(f'{kind} {parameter}' + reads_of(f'{name}.{parameter}', structures, reads) +
+                    (condition and '?' + condition))
     used = next((s for p, s in uses.items() if p.endswith('()') and fnmatch.fnmatchcase(name, p[:-2])), None)
     if used and '#' not in result and result[0] in 'iu':
         result += '#' + used
@@ -307,7 +329,7 @@ def main():
     cindex.Config.set_library_file('/usr/lib/llvm-14/lib/libclang-14.so.1')
     all_headers, tables = '', {}
     known = dict(parse_known(line) for line in lines_of('names.txt'))
-    libraries, rules = [], failure_rules()
+    libraries, rules, reads = [], failure_rules(), read_reads()
     for line in lines_of('libraries.txt'):
         name, files, headers = (part.split() for part in line.split(':'))
         source = ''.join(f'#define {h[1:].replace("=", " ")}\n' if h[0] == '@' else f'#include <{h}>\n'
@@ -338,7 +360,7 @@ def main():
         # symbols/prototype.c looks for open64 as open too
         kept = {n: p for n, p in kept.items()
                 if not (name == 'libc' and n.endswith('64') and n[:-2] in kept and same_types(p, kept[n[:-2]]))}
-        tables[name] = [line_of(n, kept[n], uses, structures, rules.get(name, [])) for n in sorted(kept)]
+        tables[name] = [line_of(n, kept[n], uses, structures, reads, rules.get(name, [])) for n in sorted(kept)]
         write(name + '.def', tables[name], f'Prototypes of {", ".join(files)}.')
         print(f'{name}: {len(kept)} functions', file=sys.stderr)
     sets.described.update(own)

@@ -530,14 +530,17 @@ peek:
 	ret
 
 /*
- * Called by points to read the next 32 bytes of a text at rax, to rdi, rsi, rdx and rcx. rax
- * becomes the address at which the text goes on; 0: it has ended. The carry flag is set if not one
- * byte can be read. All other registers are kept.
+ * Called by points to read the next 32 bytes of a text at rax, to rdi, rsi, rdx and rcx. r9: the
+ * bytes that it has at most, from there on; r8: DT_TEXT_... (arch/x86_64/capture.h). rax becomes
+ * the address at which the text goes on; 0: it has ended; r8 and r9 what they are there. The carry
+ * flag is set if not one byte can be read. All other registers are kept.
  */
 	.globl	text
 text:
 	push	%r10
 	push	%r11
+	push	%r8
+	push	%r9
 	push	%rax
 	lea	-32(%rsp), %rsp
 	mov	%rsp, %rdx
@@ -549,6 +552,8 @@ text:
 	pop	%rdx
 	pop	%rcx
 	pop	%rax
+	pop	%r9
+	pop	%r8
 	pop	%r11
 	pop	%r10
 	ret

@@ -52,9 +52,11 @@ struct timespec64 {
 	int64_t sec, nsec;
 };
 
+struct text;
+
 int dt_slow(struct dt_record *r);
 int dt_peek(uint64_t *x);
-int dt_text(uint64_t *x);
+int dt_text(struct text *t);
 void dt_modules_changed(void);
 void dt_opt_out(void);
 void dt_before_exec(uint64_t path);
@@ -290,29 +292,147 @@ int dt_peek(uint64_t *x)
 	return there;
 }
 
-/*
- * Reads 32 bytes of the text at x[4] to x[0..3], with zeros after its end. x[4] becomes the address
- * at which it goes on; 0: it does not. -1: nothing can be read there.
- */
-int dt_text(uint64_t *x)
-{
-	char *c = (char *)x;
-	uint64_t address = x[4];
-	long n;
+/* --- texts */
 
-	for (int i = 0; i < 5; i++)
-		((volatile uint64_t *)x)[i] = 0;
-	n = read_own(address, x, 32);
-	if (n <= 0)
-		return -1;
-	for (long i = 0; i < n; i++)
-		if (!c[i]) {
-			for (; i < 32; i++)
-				((volatile char *)c)[i] = 0;
-			return 0;
+#define PAGE	   4096u
+#define PIECE	   32u	   /* bytes of a text that are read at a time */
+#define FRAME	   192u	   /* bytes of stack that a point's code takes: arch/x86_64/capture.c */
+#define NEVER_READ 0x10000 /* below this address nothing is read directly: it may be NULL */
+#define USER_END   0x800000000000u
+
+typedef uint64_t __attribute__((aligned(1), may_alias)) any_u64;
+
+/* Returns where it is kept whether a page was there, and in *as how that is written. */
+static uint32_t *seen_at(uint64_t address, uint32_t *as)
+{
+	uint64_t n = address / PAGE;
+
+	*as = (uint32_t)(n / DT_PAGES) | 0x80000000u;
+	return &process_block.page[n % DT_PAGES];
+}
+
+static bool was_there(uint64_t address)
+{
+	uint32_t as, *at = seen_at(address, &as);
+
+	return address >= NEVER_READ && address < USER_END &&
+	       __atomic_load_n(at, __ATOMIC_RELAXED) == as;
+}
+
+static void note_there(uint64_t address)
+{
+	uint32_t as, *at = seen_at(address, &as);
+
+	if (address < USER_END)
+		__atomic_store_n(at, as, __ATOMIC_RELAXED);
+}
+
+/* A text that is being read; hook.S knows where these are. */
+struct text {
+	uint64_t piece[4];	 /* its next bytes */
+	uint64_t address;	 /* where they are; then where it goes on, 0: it does not */
+	uint64_t left;		 /* bytes that it has at most */
+	uint64_t how;		 /* DT_TEXT_... */
+	uint64_t saved[2], back; /* what hook.S has pushed before; the point's code begins here */
+};
+
+/* The stack from this text to the function's return address is certainly there, and so are the
+ * pages that these lie in. */
+static bool is_stack(const struct text *t, uint64_t address)
+{
+	uint64_t low = (uint64_t)t & -(uint64_t)PAGE, high = (uint64_t)(t + 1) + FRAME;
+
+	return address >= low && address <= (high | (PAGE - 1));
+}
+
+/* Reads n bytes, at most PIECE, that all lie in one page which is there. */
+static void read_there(struct text *t, uint64_t n)
+{
+	const volatile uint8_t *from = (const volatile uint8_t *)t->address;
+	uint64_t word = 0;
+
+	if (n == PIECE) {
+		for (unsigned i = 0; i < 4; i++)
+			((volatile uint64_t *)t->piece)[i] = ((const any_u64 *)t->address)[i];
+		return;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		word |= (uint64_t)from[i] << i % 8 * 8;
+		if (i % 8 == 7 || i + 1 == n) {
+			t->piece[i / 8] = word;
+			word = 0;
 		}
-	if (n == 32)
-		x[4] = address + 32;
+	}
+}
+
+/* Puts zeros behind the first n bytes, and behind a NUL. Returns how many bytes are left. */
+static uint64_t cut(struct text *t, uint64_t n)
+{
+	const uint64_t low = 0x0101010101010101u;
+
+	for (unsigned i = 0; i < 4; i++) {
+		uint64_t w = t->piece[i], zeros, k = 8 * i;
+
+		if (n <= k) {
+			t->piece[i] = 0;
+			continue;
+		}
+		zeros = (w - low) & ~w & low << 7;
+		if (zeros && k + (uint64_t)__builtin_ctzll(zeros) / 8 < n)
+			n = k + (uint64_t)__builtin_ctzll(zeros) / 8;
+		if (n < k + 8)
+			t->piece[i] = n == k ? 0 : w & ((1ull << 8 * (n - k)) - 1);
+	}
+	return n;
+}
+
+/* Reads up to n bytes; negative: none can be read. */
+static long read_piece(struct text *t, uint64_t n)
+{
+	uint64_t page = PAGE - t->address % PAGE, there = 0;
+	long got;
+
+	if (is_stack(t, t->address) ||
+	    ((t->how & DT_TEXT_SURE) && !(t->how & DT_TEXT_BAD) && was_there(t->address))) {
+		there = n < page ? n : page;
+		/* what lies behind the text in its page is there, too: reading it is quicker */
+		read_there(t, page < PIECE ? there : PIECE);
+		if (there == n || cut(t, there) < there)
+			return (long)n;
+	}
+	got = read_own(t->address + there, (char *)t->piece + there, n - there);
+	if (got > 0) {
+		note_there(t->address + there);
+		note_there(t->address + there + (uint64_t)got - 1);
+	}
+	return there ? (long)there + (got > 0 ? got : 0) : got;
+}
+
+/*
+ * Reads the next bytes of a text, with zeros after its end. -1: nothing can be read there.
+ */
+int dt_text(struct text *t)
+{
+	uint64_t n = t->left < PIECE ? t->left : PIECE, next;
+	long got = 0;
+
+	for (unsigned i = 0; i < 4; i++)
+		((volatile uint64_t *)t->piece)[i] = 0;
+	if (n)
+		got = read_piece(t, n);
+	next = t->address + PIECE;
+	t->address = 0;
+	if (n && got <= 0) {
+		t->how |= DT_TEXT_BAD;
+		return -1;
+	}
+	t->left -= n;
+	if (cut(t, (uint64_t)got) < PIECE || (!t->left && !(t->how & DT_TEXT_BOUND)))
+		return 0;
+	/* the function may not look at the next page */
+	if (next % PAGE < PIECE && (t->how & DT_TEXT_SURE) == DT_SURE_FIRST)
+		t->how &= ~(uint64_t)DT_TEXT_SURE;
+	t->address = next;
 	return 0;
 }
 

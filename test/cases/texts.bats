@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+# Texts that arguments point to: which functions are sure to read them, so that the hook may read them
+# directly; that a program whose texts can not be read notices nothing; and that they are right at the
+# edges of pages. What is right: what the library does alone, and what the programs count and print.
+load one-session
+
+setup_file() {
+	export dir
+	dir=$(mktemp -d)
+	gcc -O1 -g -fno-builtin -pthread -o "$dir/faults" "$root/test/programs/faults.c"
+}
+
+teardown_file() {
+	rm -rf "$dir"
+}
+
+@test "the library's functions read what the table says, at once, whatever the processor" {
+	cd "$dir"
+	python3 "$root/test/cases/reads.py" "$root/symbols/prototypes/reads.txt" >reads.c
+	gcc -O0 -fno-builtin -w -o reads reads.c -lz
+	for without in '' -AVX2 -AVX2,-ERMS,-AVX_Fast_Unaligned_Load -AVX2,-SSE4_1,-SSE4_2,-SSSE3,-Fast_Unaligned_Copy; do
+		GLIBC_TUNABLES=glibc.cpu.hwcaps=$without ./reads >out || { echo "without '$without':"; sort -u out | head -30; return 1; }
+		grep -q '^done$' out
+	done
+}
+
+# faults SEED ROUNDS THREADS OPTION...: the same with and without devtrace
+faults() {
+	local what=("${@:1:3}")
+	shift 3
+	./faults "${what[@]}" >alone
+	timeout 60 "$dt" record -o f.db "$@" ./faults "${what[@]}" >traced
+	diff alone traced || { echo "faults ${what[*]}, devtrace record $*"; return 1; }
+	"$dt" check f.db >/dev/null
+	faults=$(awk '{n += $3} END {print n}' alone)
+	[ "$faults" -gt $((what[1] / 4)) ] || return 1
+}
+
+@test "a program that jumps out of faults in its texts does so all the same" {
+	mkdir -p "$dir/f$BATS_TEST_NUMBER"
+	cd "$dir"
+	seed=$((RANDOM * 32768 + RANDOM))
+	echo "seed $seed"
+	faults "$seed" 10000 1 -l
+	faults $((seed + 1)) 5000 3 -l
+	faults $((seed + 2)) 2000 4 -l -b 64K
+	faults $((seed + 3)) 5000 2 -A 'libc.so.6:str*' -A 'libc.so.6:mem*' -A 'libc.so.6:fputs' -N 'libc.so.6:*_l' -N 'libc.so.6:memset'
+	GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-ERMS faults $((seed + 4)) 5000 2 -l
+}
+
+@test "a text that is gone is a fault of the program's own, where it ends by it too" {
+	cd "$dir"
+	cat >gone.c <<-'C'
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <ucontext.h>
+		#include <unistd.h>
+		static void on_fault(int s, siginfo_t *i, void *c)
+		{
+			/* a page that is there now: the call goes on as if nothing had been */
+			mprotect((void *)((unsigned long)i->si_addr & -4096), 4096, PROT_READ | PROT_WRITE);
+			write(1, "mended\n", 7);
+		}
+		int main(int argc, char **argv)
+		{
+			char *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			strcpy(p + 4000, "mended in the middle");
+			printf("%zu\n", strlen(p + 4000));
+			fflush(stdout);
+			mprotect(p, 4096, PROT_NONE);
+			if (argc == 1)
+				signal(SIGSEGV, (void *)on_fault), sigaction(SIGSEGV, &(struct sigaction){.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO}, NULL);
+			if (argc == 3)
+				munmap(p, 4096);
+			printf("%zu\n", strlen(p + 4000));
+			return 0;
+		}
+	C
+	gcc -O1 -fno-builtin -w -o gone gone.c
+	for args in '' 1 '1 2'; do
+		alone=0
+		./gone $args >alone || alone=$?
+		status=0
+		"$dt" record -l -o g.db ./gone $args >traced 2>err || status=$?
+		[ "$status" = "$alone" ] || { echo "status $status, alone $alone"; cat err; return 1; }
+		cmp alone traced
+	done
+	# of NULL and what was never there, the function itself is where the program ends
+	cat >null.c <<-'C'
+		#include <stdint.h>
+		#include <string.h>
+		int main(int argc, char **argv) { return (int)strlen((char *)(argc > 1 ? 0x7ffff000123 : 0)); }
+	C
+	gcc -O0 -fno-builtin -w -o null null.c
+	for args in '' 1; do
+		gdb -q -batch -ex run -ex 'info symbol $rip' --args ./null $args 2>&1 | grep -o 'strlen[a-z0-9_]*' | tail -1 >alone
+		[ -s alone ]
+		status=0
+		"$dt" record -l -o g.db ./null $args 2>/dev/null || status=$?
+		[ "$status" = 139 ]
+		"$dt" calls g.db | grep -q 'strlen(s=\(NULL\|0x7ffff000123?\))' || { "$dt" calls g.db; return 1; }
+	done
+}
+
+@test "texts at the edges of pages are what the program has there" {
+	cd "$dir"
+	cat >edges.c <<-'C'
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		static char kept[256];
+		int main(void)
+		{
+			/* two pages, then nothing */
+			char *p = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *all = kept;
+			mprotect(p + 8192, 4096, PROT_NONE);
+			for (int i = 0; i < 8192; i++)
+				p[i] = 'a' + i % 23;
+			for (int i = 0; i < 100; i++)
+				all[i] = 'A' + i % 26;
+			for (int edge = 4096; edge <= 8192; edge += 4096)
+				for (int before = 1; before < 70; before++)
+					for (int n = 0; n < 100; n += 1 + n % 3) {
+						char *s = p + edge - before, had = s[n], e[200];
+						if (s + n >= p + 8192)
+							continue;
+						s[n] = '\0';
+						printf("strlen(s=\"%s\") = %zu\n", s, strlen(s));
+						s[n] = had;
+						if (before >= n || edge < 8192) { /* exactly n bytes, no NUL */
+							int c = strncmp(s, all, n);
+							printf("strncmp(s1=\"%.*s\", s2=\"%.*s\", n=%d) = %d\n", n, s, n, all, n, c);
+							if (n) {
+								void *to = memcpy(e, s, n);
+								printf("memcpy(dest=%p, src=\"%.*s\", n=%d) = %p\n", e, n, s, n, to);
+							}
+						}
+					}
+			return 0;
+		}
+	C
+	gcc -O1 -fno-builtin -w -o edges edges.c
+	setarch -R "$dt" record -l -o e.db ./edges >said
+	"$dt" calls e.db | sed -n 's/^ *[0-9.]* us *\(\(strlen\|strncmp\|memcpy\)(.*\)$/\1/p' >calls
+	[ "$(wc -l <said)" -gt 10000 ]
+	diff said calls | head -20
+	cmp said calls
+}
