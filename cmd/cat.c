@@ -202,12 +202,9 @@ static const char *symbol_at(struct cat *k, uint32_t pid, uint64_t address, uint
 	return name && strlen(name) > LONGEST_NAME ? NULL : name;
 }
 
-/* Writes up to 32 bytes of a text and a NUL; a byte that can not be printed becomes a dot. */
-static void put_text(char out[40], const uint64_t *value)
+/* Writes n bytes of a text, at most 32, and a NUL; a byte that can not be printed becomes a dot. */
+static void put_text(char out[40], const char *bytes, size_t n)
 {
-	const char *bytes = (const char *)value;
-	size_t n = strnlen(bytes, 32);
-
 	for (size_t i = 0; i < n; i++)
 		out[i] = bytes[i] >= ' ' && bytes[i] != 0x7f && bytes[i] != '"' ? bytes[i] : '.';
 	out[n] = '\0';
@@ -241,6 +238,8 @@ static void print_kitrace_record(struct cat *k, const struct dt_span *s, uint32_
 	const struct dt_function_info *f = dt_reader_function(k->reader, site->function);
 	const char *name[4];
 	char labels[512], text[40];
+	const char *piece;
+	size_t bytes;
 	struct dt_kitrace_item item[4];
 	struct dt_kitrace_record line = {.offset = site->pc,
 					 .date = true,
@@ -261,7 +260,7 @@ static void print_kitrace_record(struct cat *k, const struct dt_span *s, uint32_
 		line.offset = site->pc - f->address;
 	}
 	if (site->place == DT_SITE_POINT || site->place == DT_SITE_POINT_MORE ||
-	    site->place == DT_SITE_POINT_TEXT)
+	    site->place == DT_SITE_POINT_TEXT || site->place == DT_SITE_POINT_BUFFER)
 		point_names(f ? f->signature : NULL, labels, sizeof(labels), name);
 	for (unsigned j = 0; j < 4; j++) {
 		struct dt_kitrace_item *it = &item[line.items];
@@ -269,8 +268,9 @@ static void print_kitrace_record(struct cat *k, const struct dt_span *s, uint32_
 		if (!(site->mask >> j & 1) || (site->kind == DT_EXIT && j > 0))
 			continue;
 		*it = (struct dt_kitrace_item){.name = name[j], .value = s->value[i][j]};
-		if (site->place == DT_SITE_POINT_TEXT) { /* its four values are one text */
-			put_text(text, s->value[i]);
+		piece = dt_text_piece(site, s->value[i], &bytes);
+		if (piece) { /* its four values are one text */
+			put_text(text, piece, bytes);
 			it->text = text;
 			it->value = 0;
 			line.items++;

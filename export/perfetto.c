@@ -15,6 +15,7 @@
 #include "export/perfetto-work.h"
 
 #include "analyse/feed.h"
+#include "show/event.h"
 
 static int fail(const struct writing *w, struct dt_error *e)
 {
@@ -287,16 +288,18 @@ static void write_point(struct writing *w, const struct dt_span *s, uint32_t i)
 	const struct dt_site *site = dt_reader_site(w->r, s->site[i]);
 	struct stacks *of = stacks_of_record(w, s, i);
 	uint64_t ns = dt_perfetto_ns_at(w, s->ticks[i]);
+	const char *text;
+	size_t n;
 
 	if (!of)
 		return;
 	dt_perfetto_begin_event(w, INSTANT, of->uuid);
 	dt_perfetto_put_function(w, site->function);
-	if (s->value && site->place != DT_SITE_POINT_TEXT)
-		dt_perfetto_put_values(w, site->function, s->value[i], s->flags[i] & DT_FAULT);
+	text = s->value ? dt_text_piece(site, s->value[i], &n) : NULL;
+	if (text)
+		dt_perfetto_annotate_text(w, "text", text, n);
 	else if (s->value)
-		dt_perfetto_annotate_text(w, "text", (const char *)s->value[i],
-					  strnlen((const char *)s->value[i], sizeof(s->value[i])));
+		dt_perfetto_put_values(w, site->function, s->value[i], s->flags[i] & DT_FAULT);
 	dt_perfetto_end_event(w, ns);
 	if (s->value && site->kind == DT_POINT && (site->mask & 1))
 		count(w, UUID(OF_POINT, site->function, 0), &w->counted[site->function],

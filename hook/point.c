@@ -135,6 +135,6 @@ size_t dt_point_size(const struct dt_point *p)
 	size_t n = 64 + DT_CAPTURE_CROSSING; /* of a point without items */
 
 	for (unsigned i = 0; i < p->items; i++)
-		n += 96 + 80 * p->item[i].steps + (p->item[i].text ? 224 : 0);
+		n += 96 + 80 * p->item[i].steps + (p->item[i].text ? 288 : 0);
 	return n + 32 * (p->items / 4 + 1);
 }

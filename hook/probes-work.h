@@ -103,7 +103,7 @@ struct pc_entry {
 	uint32_t site;	    /* index in the file's sites; NONE: it belongs to a point */
 	uint32_t point;	    /* that point's id */
 	uint8_t first;	    /* of a point: index of the first item that is recorded with this pc, */
-	bool text;	    /* or, if set, of the item whose text is */
+	uint8_t text;	    /* enum dt_capture_text; if set, first is the item whose text it is */
 	uint64_t semaphore; /* run-time address of the point's; only with its first pc; 0: none */
 };
 

@@ -563,7 +563,7 @@ const struct dt_elf_site *dt_probes_site(const struct dt_module *m, uint64_t pc)
 }
 
 const struct dt_point *dt_probes_point(const struct dt_module *m, uint64_t pc, unsigned *first,
-				       bool *text)
+				       unsigned *text)
 {
 	const struct pc_entry *x = entry_at(m, pc);
 

@@ -117,10 +117,11 @@ uint64_t dt_probes_pc(const struct dt_module *m, size_t site);
 
 /*
  * Returns the point that records this pc; NULL: none. *first is the index of the first of its items
- * that the record holds; with *text, of the item whose text the record holds.
+ * that the record holds; with *text (enum dt_capture_text), of the item whose text the record
+ * holds.
  */
 const struct dt_point *dt_probes_point(const struct dt_module *m, uint64_t pc, unsigned *first,
-				       bool *text);
+				       unsigned *text);
 
 /* Stores the pcs of a point as it is planted at present, `most' at the most, and returns how many.
  */

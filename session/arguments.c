@@ -132,14 +132,16 @@ static bool is_recorded(const struct dt_signature_value *p)
 	return true;
 }
 
-/* Says what the function does with the text that the parameter points to. */
-static void set_reads(struct dt_item *item, const struct dt_signature_reads *r)
+/* Says what the function does with the text that the parameter points to. buffer: the text is one
+ * whose length is the bound. */
+static void set_reads(struct dt_item *item, const struct dt_signature_reads *r, bool buffer)
 {
 	if (item->from.kind != DT_OPERAND_REGISTER)
 		return;
 	item->sure = r->sure == 'a' ? DT_SURE_ALL : r->sure == 'f' ? DT_SURE_FIRST : DT_SURE_NOT;
 	item->differ = r->differ;
 	item->bounds = r->bounds;
+	item->buffer = r->bounds && buffer;
 	for (unsigned i = 0; i < r->bounds; i++) {
 		item->bound[i].reg = dt_abi_register[r->bound[i].n];
 		item->bound[i].low = r->bound[i].low;
@@ -184,7 +186,7 @@ static int add_parameter(struct dt_point *point, const struct dt_signature_value
 	if (type[0] == 's') {
 		item.text = DT_CAPTURE_TEXT;
 		item.only_text = true;
-		set_reads(&item, &p->reads);
+		set_reads(&item, &p->reads, p->type.letter == 's' && p->type.keyed && !typed);
 		return pass == TEXTS && !second ? dt_point_item(point, &item, name, type, NULL) : 0;
 	}
 	/* a parameter that is shown as it is declared may be in the entry's record already */

@@ -320,7 +320,7 @@ static void describe_event(struct dt_session *s, const struct dt_module *m,
 
 /* Writes the signature of one of a point's records, with the values from `first' on:
  * "rax:p@0,count:i4@1;v". */
-static void point_signature(const struct dt_point *point, unsigned first, bool text, char *out,
+static void point_signature(const struct dt_point *point, unsigned first, unsigned text, char *out,
 			    size_t size)
 {
 	size_t n = 0;
@@ -359,7 +359,7 @@ void dt_describe_name(const struct dt_module *m, const struct dt_point *point, c
 }
 
 static void describe_point(struct dt_session *s, const struct dt_module *m,
-			   const struct dt_point *point, unsigned first, bool text,
+			   const struct dt_point *point, unsigned first, unsigned text,
 			   struct dt_site_row *row)
 {
 	char name[4096], signature[4 * sizeof(struct dt_label) + 64];
@@ -369,7 +369,7 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 				    .name = name,
 				    .file = "",
 				    .signature = signature,
-				    .variant = (point->id + 1) * 64ull + first * 2 + text};
+				    .variant = (point->id + 1) * 128ull + first * 4 + text};
 	int64_t out;
 
 	while (first + values < point->items && !point->item[first + values].only_text)
@@ -381,7 +381,8 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 		dt_symtab_line(m->file->symtab, point->site.address, &f.file, &f.line);
 	if (!f.file)
 		f.file = "";
-	row->kind = text		       ? DT_SITE_POINT_TEXT
+	row->kind = text == DT_CAPTURE_HEAD    ? DT_SITE_POINT_BUFFER
+		    : text		       ? DT_SITE_POINT_TEXT
 		    : first || point->headless ? DT_SITE_POINT_MORE
 					       : DT_SITE_POINT;
 	row->values = text || values > 4 ? ALL_VALUES : (uint8_t)((1u << values) - 1);
@@ -401,7 +402,7 @@ static void describe_constant(struct dt_session *s, const struct dt_module *m,
 				    .name = name,
 				    .file = "",
 				    .signature = "const:p@0;v",
-				    .variant = (point ? point->id + 1 : 0) * 64ull + 63};
+				    .variant = (point ? point->id + 1 : 0) * 128ull + 127};
 	struct dt_point at = {.site.address = address - m->bias};
 	int64_t out;
 
@@ -566,8 +567,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	struct dt_module *m;
 	char signature[SIGNATURE];
 	struct dt_target *t;
-	unsigned first;
-	bool text;
+	unsigned first, text;
 
 	row->function = 0;
 	row->kind = DT_SITE_UNKNOWN;

@@ -256,7 +256,7 @@ void dt_place_translate(struct dt_session *s, struct dt_record *r, size_t n)
 					m && m->probes ? dt_probes_site(m, pc) : NULL;
 				const struct dt_point *point;
 				unsigned first;
-				bool text;
+				unsigned text;
 
 				if (site)
 					original = m->bias + site->address;

@@ -110,7 +110,7 @@ static int point_entries(void *ctx, struct dt_point *point, const struct dt_rang
 		struct dt_table_entry x = {pc[i],	  pc[i],	  r->action.what,
 					   r->action.pid, r->action.late, r->action.constant};
 		unsigned first;
-		bool text;
+		unsigned text;
 
 		dt_probes_point(m, pc[i], &first, &text);
 		if (text || first)

@@ -68,31 +68,74 @@ static void begin(struct dt_texts *t, struct dt_text **p, const struct dt_record
 		end(t, p);
 }
 
-/* Takes a record of a text that a point's value leads to. The text ends at a NUL, or at
- * DT_CAPTURE_TEXT bytes. */
+const char *dt_text_piece(const struct dt_site *site, const uint64_t *value, size_t *n)
+{
+	const char *bytes = (const char *)value;
+
+	if (site->place == DT_SITE_POINT_TEXT) {
+		*n = strnlen(bytes, MORE);
+		return bytes;
+	}
+	if (site->place != DT_SITE_POINT_BUFFER)
+		return NULL;
+	*n = (uint32_t)value[0] < FIRST ? (uint32_t)value[0] : FIRST;
+	return bytes + MORE - FIRST;
+}
+
+/* Begins a text that a point's value leads to; NULL: out of memory. */
+static struct dt_text *begin_pointed(struct dt_texts *t, struct dt_text **p,
+				     const struct dt_site *site, const struct dt_record *r)
+{
+	struct dt_text *x = malloc(sizeof(*x) + DT_CAPTURE_TEXT);
+
+	if (!x) {
+		t->failed = true;
+		return NULL;
+	}
+	*x = (struct dt_text){
+		.head = *r, .function = site->function, .wanted = DT_CAPTURE_TEXT, .next = *p};
+	*p = x;
+	return x;
+}
+
+/*
+ * Takes a record of a text that a point's value leads to. The text ends at a NUL, or at
+ * DT_CAPTURE_TEXT bytes; a buffer has as many bytes as its first record says.
+ */
 static void take_pointed(struct dt_texts *t, struct dt_text **p, const struct dt_site *site,
 			 const struct dt_record *r)
 {
-	const char *bytes = (const char *)r->value;
-	size_t n = strnlen(bytes, MORE);
+	size_t n;
+	const char *bytes = dt_text_piece(site, r->value, &n);
 	struct dt_text *x = *p;
 
-	if (!x) {
-		x = malloc(sizeof(*x) + DT_CAPTURE_TEXT);
-		if (!x) {
-			t->failed = true;
-			return;
-		}
-		*x = (struct dt_text){
-			.head = *r, .function = site->function, .wanted = DT_CAPTURE_TEXT};
-		*p = x;
+	/* the last records of the text before have been lost */
+	if (x && site->place == DT_SITE_POINT_BUFFER) {
+		end(t, p);
+		x = NULL;
 	}
-	memcpy(x->bytes + x->n, bytes, n);
-	x->n += (uint32_t)n;
+	if (!x)
+		x = begin_pointed(t, p, site, r);
+	if (!x)
+		return;
+	if (site->place == DT_SITE_POINT_BUFFER) {
+		x->buffer = true;
+		if ((uint32_t)r->value[0] < x->wanted)
+			x->wanted = (uint32_t)r->value[0];
+	}
 	if (r->flags & DT_FAULT)
 		x->head.flags |= DT_FAULT;
-	if (n < MORE)
+	if (x->buffer && r->flags & DT_FAULT) {
 		x->wanted = x->n;
+	} else if (x->buffer) {
+		append(x, (const uint64_t *)(const void *)bytes,
+		       site->place == DT_SITE_POINT_BUFFER ? FIRST : MORE);
+	} else {
+		memcpy(x->bytes + x->n, bytes, n);
+		x->n += (uint32_t)n;
+		if (n < MORE)
+			x->wanted = x->n;
+	}
 	if (x->n == x->wanted)
 		end(t, p);
 }
@@ -107,10 +150,10 @@ bool dt_texts_take(struct dt_texts *t, const struct dt_site *site, const struct 
 	struct dt_text **p;
 
 	if (site->place != DT_SITE_TEXT && site->place != DT_SITE_MORE &&
-	    site->place != DT_SITE_POINT_TEXT)
+	    site->place != DT_SITE_POINT_TEXT && site->place != DT_SITE_POINT_BUFFER)
 		return false;
 	p = find(t, r);
-	if (site->place == DT_SITE_POINT_TEXT) {
+	if (site->place == DT_SITE_POINT_TEXT || site->place == DT_SITE_POINT_BUFFER) {
 		take_pointed(t, p, site, r);
 		return true;
 	}
@@ -235,15 +278,20 @@ void dt_text_print(struct dt_out *o, const struct dt_reader *r, const struct dt_
 
 	if (f && f->signature && dt_signature_parameter(f->signature, 0, &v)) {
 		dt_out_bytes(o, v.name, v.name_length);
-		if (v.type.row)
+		if (v.type.row && !t->buffer)
 			length = length_of(dt_reader_type(r, v.type.row), argument);
+	}
+	if (t->buffer) {
+		length = t->head.value[0] >> 32;
+		/* then nothing is known of it, not even its length */
+		length |= !t->n && t->head.flags & DT_FAULT;
 	}
 	dt_out_char(o, '=');
 	if (!t->n && t->head.flags & DT_FAULT && length)
 		dt_out_char(o, '?');
 	else
 		quoted(o, t->bytes, t->n < length ? t->n : (uint32_t)length);
-	/* of a buffer, what follows a NUL was not recorded */
+	/* of a buffer in an older file, what follows a NUL was not recorded */
 	if (length == UINT64_MAX ? t->n == DT_CAPTURE_TEXT || (t->n && t->head.flags & DT_FAULT)
 				 : length > t->n && (t->n || !(t->head.flags & DT_FAULT)))
 		dt_out_text(o, "...");

@@ -12,6 +12,7 @@ struct dt_text {
 	struct dt_record head;
 	uint32_t function;  /* for the text of a point's value: row with the value's signature */
 	uint32_t n, wanted; /* number of bytes: that have come, that were recorded */
+	bool buffer;	    /* its head has how many there were */
 	char bytes[];
 };
 
@@ -30,6 +31,13 @@ bool dt_texts_take(struct dt_texts *t, const struct dt_site *site, const struct 
 void dt_texts_end(struct dt_texts *t);
 
 bool dt_event_is(const struct dt_record *r); /* an event or a message */
+
+/*
+ * Returns the bytes of a text that one record of it has, and in *n how many they are: those of a
+ * text up to its NUL, those of a buffer, which are not known to end before the record does, all.
+ * NULL: it is no such record.
+ */
+const char *dt_text_piece(const struct dt_site *site, const uint64_t *value, size_t *n);
 
 /* Says whether t is the text that a point's value leads to, rather than that of an event. */
 bool dt_text_of_point(const struct dt_text *t);

@@ -48,13 +48,24 @@ void dt_json_utf8(struct dt_json *t, const char *s, size_t n)
 
 void dt_json_string(struct dt_json *t, const char *s)
 {
+	dt_json_string_of(t, s, strlen(s));
+}
+
+void dt_json_string_of(struct dt_json *t, const char *s, size_t length)
+{
+	const char *end = s + length;
+
 	dt_json_bytes(t, "\"", 1);
-	while (*s) {
+	while (s < end) {
 		uint32_t c = 0;
 		bool unseen;
-		size_t n = dt_plain_character(s, strnlen(s, 4), &c, &unseen);
+		size_t left = (size_t)(end - s),
+		       n = dt_plain_character(s, left < 4 ? left : 4, &c, &unseen);
 
-		if (!n) {
+		if (!*s) {
+			dt_json_bytes(t, "\\u0000", 6);
+			n = 1;
+		} else if (!n) {
 			dt_json_bytes(t, "\\ufffd", 6);
 			n = 1;
 		} else if (unseen && c > 0xffff) {

@@ -22,5 +22,7 @@ void dt_json_print(struct dt_json *t, const char *format, ...)
 void dt_json_utf8(struct dt_json *t, const char *s, size_t n);
 /* Adds a string in quotes with JSON's escapes; each byte that is not UTF-8 becomes U+FFFD. */
 void dt_json_string(struct dt_json *t, const char *s);
+/* Does the same with n bytes, of which NULs are written as \u0000. */
+void dt_json_string_of(struct dt_json *t, const char *s, size_t n);
 
 #endif

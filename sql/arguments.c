@@ -13,17 +13,6 @@ struct making {
 	unsigned n;
 };
 
-static void string(struct dt_json *t, const char *s, size_t n)
-{
-	char *copy = strndup(s, n);
-
-	if (copy)
-		dt_json_string(t, copy);
-	else
-		t->failed = true;
-	free(copy);
-}
-
 /* Returns whether the text is a number as in JSON: an integer of up to 64 bits, or a decimal
  * fraction. */
 static bool is_number(const char *s, size_t n)
@@ -45,7 +34,7 @@ static void key(struct making *m, const char *name, size_t n)
 
 	dt_json_bytes(m->t, ",", m->n != 0);
 	if (n) {
-		string(m->t, name, n);
+		dt_json_string_of(m->t, name, n);
 	} else {
 		snprintf(number, sizeof(number), "%u", m->n);
 		dt_json_string(m->t, number);
@@ -82,7 +71,7 @@ static void unquoted(struct dt_json *t, const char *s, size_t n)
 	}
 	for (s++; s < end; s++)
 		*p++ = *s;
-	string(t, out, (size_t)(p - out));
+	dt_json_string_of(t, out, (size_t)(p - out));
 	free(out);
 }
 
@@ -101,7 +90,7 @@ static void one(void *ctx, const char *name, size_t n, const char *text, size_t 
 	else if (length > 1 && *text == '"')
 		unquoted(m->t, text, length);
 	else
-		string(m->t, text, length);
+		dt_json_string_of(m->t, text, length);
 }
 
 void dt_sql_arguments(struct dt_formats *f, struct dt_json *t, uint32_t function,
@@ -138,7 +127,7 @@ void dt_sql_text_argument(struct dt_formats *f, struct dt_json *t, uint32_t func
 	if (info)
 		dt_signature_parameter(info->signature, 0, &v);
 	key(&m, v.name, v.name_length);
-	string(t, bytes, n);
+	dt_json_string_of(t, bytes, n);
 	dt_json_bytes(t, "}", 1);
 }
 

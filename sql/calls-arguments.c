@@ -13,7 +13,8 @@
 
 static bool is_behind(const struct dt_site *s)
 {
-	return s->place == DT_SITE_POINT_MORE || s->place == DT_SITE_POINT_TEXT;
+	return s->place == DT_SITE_POINT_MORE || s->place == DT_SITE_POINT_TEXT ||
+	       s->place == DT_SITE_POINT_BUFFER;
 }
 
 bool dt_sql_calls_have_behind(const struct dt_reader *r)

@@ -149,7 +149,7 @@ static void take(struct scan *x)
 	r.record.core = dt_sql_walk_core(&x->walk);
 	/* what begins after the range is outside */
 	if (r.record.ticks > x->of->want.begin.to && site->place != DT_SITE_MORE &&
-	    site->place != DT_SITE_POINT_TEXT)
+	    site->place != DT_SITE_POINT_TEXT && site->place != DT_SITE_POINT_BUFFER)
 		return;
 	if (!dt_texts_take(&x->texts, site, &r.record))
 		push(x, &r);

@@ -378,7 +378,9 @@ static void get_bound(struct dt_emit *o, const struct dt_item *item, const struc
 	dt_emit_bytes(o, "\x41\x83\xe0", 3); /* and $DT_TEXT_BAD, %r8d */
 	dt_emit_byte(o, DT_TEXT_BAD);
 	dt_emit_bytes(o, "\x41\x83\xc8", 3); /* or $..., %r8d */
-	dt_emit_byte(o, (uint8_t)(item->sure | (item->bounds ? DT_TEXT_BOUND : 0u)));
+	dt_emit_byte(o, (uint8_t)(item->sure | (item->buffer   ? DT_TEXT_BUFFER | DT_TEXT_HEAD
+						: item->bounds ? DT_TEXT_BOUND
+							       : 0u)));
 	if (item->sure && item->differ) {
 		get_register(o, RCX, RDI, c);
 		dt_emit_bytes(o, "\x48\x3b\x4c\x24\x18", 5); /* cmp 24(%rsp), %rcx: saved rsi */
@@ -403,15 +405,38 @@ static void get_bound(struct dt_emit *o, const struct dt_item *item, const struc
 		dt_emit_bytes(o, "\x4c\x0f\xaf\xc9", 4);
 		much = jump_short(o, 0x70);
 	}
+	if (item->buffer) { /* mov %r9, %rcx; shl $DT_TEXT_LENGTH, %rcx; or %rcx, %r8 */
+		dt_emit_bytes(o, "\x4c\x89\xc9\x48\xc1\xe1", 6);
+		dt_emit_byte(o, DT_TEXT_LENGTH);
+		dt_emit_bytes(o, "\x49\x09\xc8", 3);
+	}
 	dt_emit_bytes(o, "\x49\x81\xf9", 3); /* cmp $text, %r9 */
 	dt_emit_u32(o, item->text);
 	within = jump_short(o, 0x72);
 	if (much)
 		land_short(o, much);
 	move_constant(o, R9, item->text);
-	dt_emit_bytes(o, "\x41\x83\xe0", 3); /* and $~DT_TEXT_BOUND, %r8d */
-	dt_emit_byte(o, (uint8_t)~DT_TEXT_BOUND);
+	if (!item->buffer) {
+		dt_emit_bytes(o, "\x41\x83\xe0", 3); /* and $~DT_TEXT_BOUND, %r8d */
+		dt_emit_byte(o, (uint8_t)~DT_TEXT_BOUND);
+	}
 	land_short(o, within);
+}
+
+/* Emits code that reads and records the next piece of a text. Afterwards rax is 0 if it has ended.
+ */
+static void record_piece(struct dt_emit *o, const struct dt_capture *c, struct dt_capture_pc pc,
+			 struct dt_captured *out)
+{
+	size_t unreadable, done;
+
+	call(o, c->text);
+	unreadable = jump_short(o, 0x72);
+	record(o, c, DT_MORE, 4, pc, out);
+	done = jump_short(o, 0xeb);
+	land_short(o, unreadable);
+	record(o, c, DT_MORE, 4 | DT_FAULT, pc, out);
+	land_short(o, done);
 }
 
 /*
@@ -425,22 +450,26 @@ static void get_bound(struct dt_emit *o, const struct dt_item *item, const struc
 static void record_text(struct dt_emit *o, const struct dt_item *item, unsigned index,
 			const struct dt_capture *c, struct dt_captured *out)
 {
-	const struct dt_capture_pc pc = {.first = (uint8_t)index, .text = true};
-	size_t loop, unreadable, ended;
+	struct dt_capture_pc pc = {.first = (uint8_t)index};
+	size_t loop, ended = 0;
 
 	get_item(o, item, c);
 	get_bound(o, item, c);
+	if (item->buffer) {
+		pc.text = DT_CAPTURE_HEAD;
+		record_piece(o, c, pc, out);
+		dt_emit_bytes(o, "\x48\x85\xc0\x0f\x84", 5); /* test %rax, %rax; je */
+		ended = o->size;
+		dt_emit_u32(o, 0);
+	}
+	pc.text = DT_CAPTURE_PIECE;
 	loop = o->size;
-	call(o, c->text);
-	unreadable = jump_short(o, 0x72);
-	record(o, c, DT_MORE, 4, pc, out);
+	record_piece(o, c, pc, out);
 	dt_emit_bytes(o, "\x48\x85\xc0", 3); /* test %rax, %rax */
 	dt_emit_byte(o, 0x75);
 	dt_emit_byte(o, (uint8_t)(loop - o->size - 1));
-	ended = jump_short(o, 0xeb);
-	land_short(o, unreadable);
-	record(o, c, DT_MORE, 4 | DT_FAULT, pc, out);
-	land_short(o, ended);
+	if (item->buffer)
+		dt_emit_land(o, ended);
 }
 
 void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
@@ -519,6 +548,7 @@ bool dt_item_settle(struct dt_item *item)
 	item->sure = DT_SURE_NOT;
 	item->differ = false;
 	item->bounds = 0;
+	item->buffer = false;
 	if (!is_operand(&item->from) || item->steps > DT_ITEM_STEPS || item->text > DT_CAPTURE_TEXT)
 		return false;
 	for (unsigned i = 0; i < item->steps; i++) {

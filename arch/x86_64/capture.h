@@ -58,6 +58,10 @@ enum dt_sure { DT_SURE_NOT, DT_SURE_FIRST, DT_SURE_ALL };
 /* an earlier text of the same point could not be read: the function faults there, so nothing is
  * sure of this one */
 #define DT_TEXT_BAD 8
+/* it is a buffer, whose NULs are part of it; the bits from DT_TEXT_LENGTH on have its length */
+#define DT_TEXT_BUFFER 16
+#define DT_TEXT_HEAD   32 /* the first piece of it, which has the length in front */
+#define DT_TEXT_LENGTH 8
 
 /* One value to be captured: an operand, and from there along a chain of pointers. */
 struct dt_item {
@@ -83,6 +87,7 @@ struct dt_item {
 	 */
 	uint8_t sure; /* enum dt_sure */
 	bool differ;  /* only if the first two arguments are not equal */
+	bool buffer;  /* it does not end at a NUL, only where its bound is */
 	/* the text ends at its NUL, or where it is as long as the product of these registers */
 	uint8_t bounds;
 	struct {
@@ -120,11 +125,20 @@ struct dt_capture {
 struct dt_capture_pc {
 	uint64_t pc;
 	uint8_t first; /* index of the record's first item; for a text, of the text's item */
-	bool text;
+	uint8_t text;  /* enum dt_capture_text */
+};
+
+/* What of a text a record has. */
+enum dt_capture_text {
+	DT_CAPTURE_VALUES, /* nothing: it has values */
+	DT_CAPTURE_PIECE,  /* its next 32 bytes */
+	/* of a buffer: in the low half of value 0 how many bytes of it are recorded, in the high
+	 * half how many it has (all ones: that many or more), then the first 24 of them */
+	DT_CAPTURE_HEAD,
 };
 
 /* Most places in one point's code that record. */
-#define DT_CAPTURE_PCS (DT_CAPTURE_ITEMS / 4 * 2 + 2 * DT_CAPTURE_ITEMS + 2)
+#define DT_CAPTURE_PCS (DT_CAPTURE_ITEMS / 4 * 2 + 4 * DT_CAPTURE_ITEMS + 2)
 
 /* The code that was made for a point. */
 struct dt_captured {

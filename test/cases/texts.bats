@@ -149,3 +149,56 @@ faults() {
 	diff said calls | head -20
 	cmp said calls
 }
+
+@test "buffers are recorded with all their bytes, NULs too, and no more than they have" {
+	cd "$dir"
+	cat >buffers.c <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		static void quoted(const unsigned char *b, size_t n)
+		{
+			size_t most = n < 256 ? n : 256;
+			putchar('"');
+			for (size_t i = 0; i < most; i++)
+				if (b[i] >= ' ' && b[i] < 127 && b[i] != '"' && b[i] != '\\\\')
+					putchar(b[i]);
+				else
+					printf(b[i] == '\\n' ? "\\\\n" : b[i] >= ' ' && b[i] < 127 ? "\\\\%c" : "\\\\x%02x", b[i]);
+			printf(n > most ? "\"..." : "\"");
+		}
+		int main(void)
+		{
+			unsigned char *end = (unsigned char *)mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) + 8192;
+			unsigned char to[1000], *b;
+			int null = open("/dev/null", 1);
+			mprotect(end, 4096, PROT_NONE);
+			for (size_t n = 0; n < 600; n += 1 + n % 7) {
+				for (int where = 0; where < 3; where++) {
+					b = where == 0 ? end - n : where == 1 ? end - 4096 - n / 2 : end - 8192;
+					for (size_t i = 0; i < n; i++)
+						b[i] = rand() % 3 ? rand() % 128 : 0;
+					long r = write(null, b, n);
+					void *m = memcpy(to, b, n);
+					printf("write(fd=%d, buf=", null), quoted(b, n), printf(", count=%zu) = %ld\n", n, r);
+					printf("memcpy(dest=%p, src=", to), quoted(b, n), printf(", n=%zu) = %p\n", n, m);
+				}
+			}
+			return 0;
+		}
+	C
+	sed -i 's/\\\\/\\/g' buffers.c
+	gcc -O0 -fno-builtin -w -include fcntl.h -o buffers buffers.c
+	setarch -R "$dt" record -l -o b.db ./buffers >said
+	"$dt" calls b.db | sed -n 's/^ *[0-9.]* us *\(\(write\|memcpy\)(.*\)$/\1/p' | grep -v 'write(fd=1' >calls
+	[ "$(wc -l <said)" -gt 500 ]
+	diff said calls | head -20
+	cmp said calls
+	"$dt" sql -n b.db "SELECT text FROM calls WHERE function IN ('write', 'memcpy') AND arg0 <> 1 ORDER BY begin" | cmp - said
+	[ "$("$dt" sql -n b.db "SELECT count(*) FROM calls WHERE function = 'write' AND arguments LIKE '%\\u0000%'")" -gt 100 ]
+	"$dt" check b.db >/dev/null
+	"$dt" cat -k b.db >/dev/null
+	"$dt" export --perfetto -o b.perfetto b.db >/dev/null || "$dt" export --perfetto b.db >/dev/null
+}

@@ -368,7 +368,7 @@ static void read_there(struct text *t, uint64_t n)
 /* Puts zeros behind the first n bytes, and behind a NUL. Returns how many bytes are left. */
 static uint64_t cut(struct text *t, uint64_t n)
 {
-	const uint64_t low = 0x0101010101010101u;
+	const uint64_t low = t->how & DT_TEXT_BUFFER ? 0 : 0x0101010101010101u;
 
 	for (unsigned i = 0; i < 4; i++) {
 		uint64_t w = t->piece[i], zeros, k = 8 * i;
@@ -408,29 +408,45 @@ static long read_piece(struct text *t, uint64_t n)
 	return there ? (long)there + (got > 0 ? got : 0) : got;
 }
 
-/*
- * Reads the next bytes of a text, with zeros after its end. -1: nothing can be read there.
- */
+/* Puts in front of a buffer's first bytes how many of it are recorded, and how many it has. */
+static void put_head(struct text *t)
+{
+	uint64_t has = t->how >> DT_TEXT_LENGTH;
+
+	t->piece[3] = t->piece[2];
+	t->piece[2] = t->piece[1];
+	t->piece[1] = t->piece[0];
+	t->piece[0] = t->left | (has > UINT32_MAX ? UINT32_MAX : has) << 32;
+	t->how &= ~(uint64_t)DT_TEXT_HEAD;
+}
+
+/* Reads the next bytes of a text, with zeros after its end. -1: nothing can be read there; of a
+ * buffer, not all that there should be. */
 int dt_text(struct text *t)
 {
-	uint64_t n = t->left < PIECE ? t->left : PIECE, next;
+	uint64_t room = t->how & DT_TEXT_HEAD ? PIECE - 8 : PIECE, from = t->address;
+	uint64_t n = t->left < room ? t->left : room, next = from + n;
 	long got = 0;
 
 	for (unsigned i = 0; i < 4; i++)
 		((volatile uint64_t *)t->piece)[i] = 0;
 	if (n)
 		got = read_piece(t, n);
-	next = t->address + PIECE;
 	t->address = 0;
-	if (n && got <= 0) {
+	if (n && (got <= 0 || ((t->how & DT_TEXT_BUFFER) && (uint64_t)got < n))) {
+		cut(t, 0);
 		t->how |= DT_TEXT_BAD;
 		return -1;
 	}
-	t->left -= n;
-	if (cut(t, (uint64_t)got) < PIECE || (!t->left && !(t->how & DT_TEXT_BOUND)))
+	n = cut(t, (uint64_t)got);
+	if (t->how & DT_TEXT_HEAD)
+		put_head(t);
+	t->left -= next - from;
+	if (t->how & DT_TEXT_BUFFER ? !t->left
+				    : n < PIECE || (!t->left && !(t->how & DT_TEXT_BOUND)))
 		return 0;
 	/* the function may not look at the next page */
-	if (next % PAGE < PIECE && (t->how & DT_TEXT_SURE) == DT_SURE_FIRST)
+	if (next / PAGE != from / PAGE && (t->how & DT_TEXT_SURE) == DT_SURE_FIRST)
 		t->how &= ~(uint64_t)DT_TEXT_SURE;
 	t->address = next;
 	return 0;
