@@ -114,6 +114,7 @@ int dt_facts_renew(struct dt_pair *p)
 				     .kind = site->kind,
 				     .tail = site->place == DT_SITE_TAIL,
 				     .alone = site->place == DT_SITE_ENTRY_ALONE,
+				     .leaving = site->place == DT_SITE_POINT_LEAVING,
 				     .keeps = is_named(p, site->function, "swapcontext")};
 		f[i].arrives = changes_stack(p, site->function);
 		f[i].exits_only = !entered[f[i].function];

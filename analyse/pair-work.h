@@ -28,6 +28,7 @@ struct fact {
 			   exits are recorded; otherwise 0 */
 	uint8_t kind;	/* enum dt_kind of its records */
 	bool tail;	/* an exit that is recorded before a jump */
+	bool leaving;	/* it only tells that the function was done */
 	bool alone;	/* an entry of a function whose exits are not recorded */
 	bool arrives; /* of swapcontext(), setcontext(), longjmp(): its exit tells where the thread
 			 has come to */

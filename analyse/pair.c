@@ -220,6 +220,14 @@ static void lose_inside(struct dt_pair *p, struct dt_thread_stack *t, const stru
 	p->next_loss = dt_losses_next(p, s->core, s->ticks[i]);
 }
 
+/* Leaves out the time since a function was done, at its exit: what it has filled in was captured. */
+static void left(struct dt_pair *p, struct dt_thread_stack *t, uint64_t before, uint64_t held)
+{
+	t->leaving = false;
+	if (!p->events.cost)
+		dt_pair_capture(p, t, before, held);
+}
+
 static void records(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s,
 		    uint32_t from, uint32_t to)
 {
@@ -249,11 +257,15 @@ static void records(struct dt_pair *p, struct dt_thread_stack *t, const struct d
 			else
 				dt_pair_entry(p, t, s->sp[i], fact->function);
 		} else if (fact->kind == DT_EXIT) {
+			if (__builtin_expect(t->leaving, 0))
+				left(p, t, i > from ? s->ticks[i - 1] : t->last_ticks, held);
 			leave(p, t, s->sp[i], fact->function, fact);
 		} else {
-			if (fact->kind == DT_MORE && !p->events.cost)
+			if (fact->kind == DT_MORE && !p->events.cost &&
+			    (!fact->leaving || t->leaving))
 				dt_pair_capture(p, t, i > from ? s->ticks[i - 1] : t->last_ticks,
 						held);
+			t->leaving |= fact->leaving;
 			other(p, t, fact->kind, s->sp[i], i);
 		}
 	}

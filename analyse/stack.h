@@ -67,6 +67,7 @@ struct dt_thread_stack {
 			   frame */
 	uint64_t last_ticks; /* ticks of its last record... */
 	double last_time;    /* ...without the cost of recording: see struct dt_pair_events */
+	bool leaving;	     /* that record was DT_SITE_POINT_LEAVING, or one of those behind it */
 	uint16_t last_core;  /* ...and the core that it was on */
 	uint32_t losses;     /* how often records were, or may have been, lost, pauses included */
 	/* When its process next executes another program; UINT64_MAX: never. It was looked up when

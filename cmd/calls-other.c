@@ -263,7 +263,8 @@ void dt_calls_on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t 
 	dt_span_record(k->reader, s, i, &r);
 	if (dt_texts_take(&k->texts, site, &r))
 		return;
-	if (site->place == DT_SITE_POINT_MORE && take_values(k, site, &r))
+	if (site->place == DT_SITE_POINT_LEAVING ||
+	    (site->place == DT_SITE_POINT_MORE && take_values(k, site, &r)))
 		return;
 	if (site->place == DT_SITE_POINT || site->place == DT_SITE_POINT_MORE) {
 		print_point(k, site, &r);

@@ -28,10 +28,14 @@ struct dt_point {
 	struct dt_item *item; /* `items' of them */
 	struct dt_label *label; /* one for each item */
 	unsigned items;
-	bool headless;	    /* it makes no record of its own: its values belong to a function's
-			       entry record */
-	bool crossing;	    /* at a function's entry: recorded only in calls that the modules make
-			       which the hooks of crossing sites look for (hook/target-from.h) */
+	bool headless; /* it makes no record of its own: its values belong to a function's
+			  entry record */
+	bool crossing; /* at a function's entry: recorded only in calls that the modules make
+			  which the hooks of crossing sites look for (hook/target-from.h) */
+	struct dt_keeping kept; /* what it keeps of a call, or has been kept */
+	/* it is at an exit: what it records belongs to calls of the function at this address; 0: it
+	 * is not */
+	uint64_t leaves;
 	uint64_t semaphore; /* of a USDT probe: the file's address of a 16-bit counter to be raised
 			       while the point is on; 0: none */
 	unsigned wanted;    /* by how many ranges it is wanted */

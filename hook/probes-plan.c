@@ -46,6 +46,7 @@ static void emit_points(struct dt_emit *o, const struct dt_plan_site *site, stru
 		.crosses = j->thunk[WAY_CROSSES],
 		.bias = m->bias,
 		.fsbase = dt_capture_has_fsbase(),
+		.slots = j->t->area + DT_AREA_KEPT + DT_SLOTS_AT,
 		.on = !dt_target_is_silent(j->t),
 	};
 
@@ -62,6 +63,7 @@ static void emit_points(struct dt_emit *o, const struct dt_plan_site *site, stru
 		c.address = point->site.address + m->bias;
 		c.headless = point->headless;
 		c.crossing = point->crossing;
+		c.kept = point->kept;
 		if (!j->captured[id])
 			j->captured[id] = calloc(1, sizeof(*j->captured[id]));
 		if (j->captured[id])

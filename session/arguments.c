@@ -255,3 +255,91 @@ int dt_arguments_point(struct dt_file *f, const struct dt_function *function, co
 	dt_point_release(point);
 	return rc;
 }
+
+/* ---- what functions fill in ---- */
+
+/* Tells the calls of a function, and what they keep, from all others that are open. Never 0. */
+static uint16_t tag_of(const struct dt_function *function, const struct dt_filled *out)
+{
+	uint64_t hash = (function->address * 8 + out->parameter) * DT_SLOT_HASH;
+
+	return (uint16_t)(hash >> 48 | 1);
+}
+
+static struct dt_item kept_item(int64_t offset, const char *type)
+{
+	struct dt_item item = {.from = {.kind = DT_OPERAND_KEPT,
+					.size = 8,
+					.base = DT_REGISTER_NONE,
+					.index = DT_REGISTER_NONE},
+			       .steps = 1};
+	struct dt_signature_type t;
+
+	item.step[0].add = offset;
+	item.step[0].size = 8;
+	if (type[0] != 'a' && dt_signature_type(type, strlen(type), &t) && t.size <= 8)
+		item.step[0].size = t.size;
+	item.step[0].is_signed = type[0] == 'i';
+	return item;
+}
+
+/* Adds the items for what the kept pointer leads to. */
+static int add_output(struct dt_point *point, const struct dt_filled *out)
+{
+	struct dt_item item = kept_item(out->pieces ? out->offset[0] : 0, out->type);
+
+	if (out->type[0] == 's') {
+		item.steps = 0;
+		item.text = DT_CAPTURE_TEXT;
+		item.only_text = true;
+		item.buffer = out->buffer;
+		item.bounds = out->buffer;
+		item.bound[0].reg = DT_ABI_RESULT;
+	}
+	if (dt_point_item(point, &item, out->name, out->type, NULL) < 0)
+		return -1;
+	if (out->pieces < 2)
+		return 0;
+	point->label[0].pair = true;
+	item = kept_item(out->offset[1], out->type);
+	return dt_point_item(point, &item, "", "", NULL);
+}
+
+int dt_outputs_points(struct dt_file *f, const struct dt_function *function, uint64_t exit,
+		      struct dt_point *point)
+{
+	static const uint8_t when[] = {DT_KEPT_POSITIVE, DT_KEPT_ZERO, DT_KEPT_SOUND};
+	struct dt_filled out[DT_OUTPUTS];
+	unsigned n = dt_described_outputs(f->symtab, f->path, function, out, DT_OUTPUTS);
+	uint64_t address = exit ? exit : function->address;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct dt_point *p = &point[i];
+
+		*p = (struct dt_point){.site = {.address = address, .function = address},
+				       .headless = true,
+				       .leaves = exit ? function->address : 0,
+				       .kept = {.tag = tag_of(function, &out[i]),
+						.entry = !exit,
+						.reg = dt_abi_register[out[i].parameter],
+						.when = when[out[i].when]}};
+		p->what = malloc(64);
+		p->name = strdup(function->name);
+		if (p->what)
+			dt_format(p->what, 64, "%s@%s", exit ? "OUTPUT" : "KEEP", out[i].name);
+		if (!p->what || !p->name || (exit && add_output(p, &out[i]) < 0)) {
+			do
+				dt_point_release(&point[i]);
+			while (i--);
+			return -1;
+		}
+	}
+	return (int)n;
+}
+
+bool dt_outputs_has(struct dt_file *f, const struct dt_function *function)
+{
+	struct dt_filled out[DT_OUTPUTS];
+
+	return dt_described_outputs(f->symtab, f->path, function, out, DT_OUTPUTS) > 0;
+}

@@ -26,6 +26,21 @@ int dt_arguments_check(const char *which, struct dt_error *e);
 int dt_arguments_point(struct dt_file *f, const struct dt_function *function, const char *which,
 		       uint64_t *had, struct dt_point *point);
 
+/* Most points that dt_outputs_points() makes for a function's entry and one exit. */
+#define DT_OUTPUTS 3
+
+/*
+ * Makes the points that record what a function has filled in when it returns (read's buffer, stat's
+ * structure): first, for each, one that keeps its pointer at the function's entry; then, with
+ * exits, one for the exit at that address, which may be that of a function to which this one jumps.
+ * They are the caller's, to be added to the file or released. Returns how many; -1: no memory.
+ */
+int dt_outputs_points(struct dt_file *f, const struct dt_function *function, uint64_t exit,
+		      struct dt_point *point);
+
+/* Does the function fill in anything that is known? */
+bool dt_outputs_has(struct dt_file *f, const struct dt_function *function);
+
 /* Writes the names of those of the list's first 64 entries whose bits are not set in `had', with
  * commas between them; "" when there are none. */
 void dt_arguments_missing(const char *which, uint64_t had, char *out, size_t size);

@@ -326,7 +326,8 @@ static void point_signature(const struct dt_point *point, unsigned first, unsign
 	size_t n = 0;
 
 	out[0] = '\0';
-	for (unsigned i = 0; i < 4 && first + i < point->items && n < size; i++) {
+	for (unsigned i = 0;
+	     text != DT_CAPTURE_LEAVING && i < 4 && first + i < point->items && n < size; i++) {
 		const struct dt_label *l = &point->label[first + i];
 
 		if (!text && point->item[first + i].only_text)
@@ -364,12 +365,13 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 {
 	char name[4096], signature[4 * sizeof(struct dt_label) + 64];
 	unsigned values = 0;
-	struct dt_function_row f = {.module = m->row,
-				    .address = m->bias + point->site.address,
-				    .name = name,
-				    .file = "",
-				    .signature = signature,
-				    .variant = (point->id + 1) * 128ull + first * 4 + text};
+	struct dt_function_row f = {
+		.module = m->row,
+		.address = m->bias + (point->leaves ? point->leaves : point->site.address),
+		.name = name,
+		.file = "",
+		.signature = signature,
+		.variant = (point->id + 1) * 128ull + first * 4 + text};
 	int64_t out;
 
 	while (first + values < point->items && !point->item[first + values].only_text)
@@ -381,11 +383,14 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 		dt_symtab_line(m->file->symtab, point->site.address, &f.file, &f.line);
 	if (!f.file)
 		f.file = "";
-	row->kind = text == DT_CAPTURE_HEAD    ? DT_SITE_POINT_BUFFER
+	row->kind = text == DT_CAPTURE_LEAVING ? DT_SITE_POINT_LEAVING
+		    : text == DT_CAPTURE_HEAD  ? DT_SITE_POINT_BUFFER
 		    : text		       ? DT_SITE_POINT_TEXT
 		    : first || point->headless ? DT_SITE_POINT_MORE
 					       : DT_SITE_POINT;
 	row->values = text || values > 4 ? ALL_VALUES : (uint8_t)((1u << values) - 1);
+	if (text == DT_CAPTURE_LEAVING)
+		row->values = 0;
 	out = put_function(s, &f);
 	row->function = out < 0 ? 0 : out;
 }

@@ -34,6 +34,23 @@ static struct dt_point *usdt_point(struct dt_file *f, size_t i)
 	return f->usdt_point[i] = dt_points_add(&f->points, &point);
 }
 
+/* Adds a point, or finds the equal one that the file has; NULL: no memory. */
+static struct dt_point *add_point(struct dt_file *f, struct dt_point *point)
+{
+	for (uint32_t k = 0; k < f->points.n; k++) {
+		struct dt_point *old = f->points.point[k];
+
+		if (old->headless && old->crossing == point->crossing &&
+		    old->leaves == point->leaves && old->kept.tag == point->kept.tag &&
+		    old->site.address == point->site.address &&
+		    strcmp(old->what, point->what) == 0) {
+			dt_point_release(point);
+			return old;
+		}
+	}
+	return dt_points_add(&f->points, point);
+}
+
 /* Returns the point at a function's entry that captures those of its arguments that the entry's
  * record lacks. NULL: it lacks none, or the function can have no point. */
 static struct dt_point *arguments_point(struct dt_file *f, const struct dt_function *function,
@@ -45,22 +62,109 @@ static struct dt_point *arguments_point(struct dt_file *f, const struct dt_funct
 	if (function->label || dt_arguments_point(f, function, which, had, &point) <= 0)
 		return NULL;
 	point.crossing = crossing;
-	for (uint32_t k = 0; k < f->points.n; k++) {
-		struct dt_point *old = f->points.point[k];
-
-		if (old->headless && old->crossing == crossing &&
-		    old->site.address == function->address && strcmp(old->what, point.what) == 0) {
-			dt_point_release(&point);
-			return old;
-		}
-	}
 	i = dt_ranges_read_code(f, NULL) < 0 ? 0 : dt_code_function_at(f->code, function->address);
 	if (!f->code || i == f->code->functions ||
 	    f->code->function[i].start != function->address) {
 		dt_point_release(&point);
 		return NULL;
 	}
-	return dt_points_add(&f->points, &point);
+	return add_point(f, &point);
+}
+
+/* Calls fn for the points of what a function fills in, at its entry (exit 0) or at an exit. */
+static int outputs_at(struct dt_file *f, const struct dt_function *function, uint64_t exit,
+		      const struct dt_range *r, point_fn *fn, void *ctx, struct dt_error *e)
+{
+	const struct place_of_range *p = r->host;
+	struct dt_point made[DT_OUTPUTS], *point;
+	int n = dt_outputs_points(f, function, exit, made), rc = 0;
+
+	if (n < 0)
+		return dt_fail(e, "out of memory");
+	for (int i = 0; i < n; i++) {
+		made[i].crossing = p->from;
+		if (rc < 0) {
+			dt_point_release(&made[i]);
+			continue;
+		}
+		point = add_point(f, &made[i]);
+		rc = point ? fn(ctx, point, r, e) : dt_fail(e, "out of memory");
+	}
+	return rc;
+}
+
+/*
+ * Marks the functions at whose ends a call of the function at `from' can end: itself, and those
+ * that it jumps to instead of returning, and so on.
+ */
+static void mark_ends(const struct dt_code *code, size_t from, bool *ends)
+{
+	bool more = true;
+
+	ends[from] = true;
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < code->functions; i++) {
+			const struct dt_code_function *x = &code->function[i];
+
+			for (uint32_t k = 0; ends[x->whole] && k < x->exits; k++) {
+				uint64_t target = code->exit[x->first_exit + k].target;
+				size_t to = target ? dt_code_function_at(code, target)
+						   : code->functions;
+
+				if (to == code->functions || code->function[to].start != target)
+					continue;
+				to = code->function[to].whole;
+				more |= !ends[to];
+				ends[to] = true;
+			}
+		}
+	}
+}
+
+/* Calls fn for the points that record what a function fills in where it ends. */
+static int outputs_at_ends(struct dt_file *f, const struct dt_function *function, const bool *ends,
+			   const struct dt_range *r, point_fn *fn, void *ctx, struct dt_error *e)
+{
+	const struct dt_code *code = f->code;
+	int rc = 0;
+
+	for (size_t i = 0; i < code->functions; i++) {
+		const struct dt_code_function *x = &code->function[i];
+
+		for (uint32_t k = 0; ends[x->whole] && k < x->exits && rc == 0; k++) {
+			const struct dt_exit *exit = &code->exit[x->first_exit + k];
+
+			if (exit->kind == DT_EXIT_RETURN)
+				rc = outputs_at(f, function, exit->address, r, fn, ctx, e);
+		}
+	}
+	return rc;
+}
+
+/* Calls fn for the points that record what a function fills in: at its entry, and where it ends. */
+static int outputs(struct dt_file *f, const struct dt_function *function, const struct dt_range *r,
+		   point_fn *fn, void *ctx, struct dt_error *e)
+{
+	bool *ends;
+	size_t at;
+	int rc;
+
+	if (function->label || f->elf->sleds || !(r->action.what & DT_DO_EXIT) ||
+	    !dt_outputs_has(f, function) || dt_ranges_read_code(f, NULL) < 0)
+		return 0;
+	at = dt_code_function_at(f->code, function->address);
+	if (at == f->code->functions || f->code->function[at].start != function->address)
+		return 0;
+	ends = calloc(f->code->functions + 1, sizeof(*ends));
+	if (!ends)
+		return dt_fail(e, "out of memory");
+	mark_ends(f->code, f->code->function[at].whole, ends);
+	rc = outputs_at(f, function, 0, r, fn, ctx, e);
+	if (rc == 0)
+		rc = outputs_at_ends(f, function, ends, r, fn, ctx, e);
+	free(ends);
+	return rc;
 }
 
 /* Calls fn for the points that capture the arguments of the functions that r means. */
@@ -93,6 +197,8 @@ static int each_function(struct dt_file *f, const struct dt_range *r, point_fn *
 				: NULL;
 		if (point)
 			rc = fn(ctx, point, r, e);
+		if (rc == 0 && chosen[i] && !p->arguments)
+			rc = outputs(f, &functions[i], r, fn, ctx, e);
 	}
 	free(chosen);
 	return rc;

@@ -14,7 +14,7 @@
 static bool is_behind(const struct dt_site *s)
 {
 	return s->place == DT_SITE_POINT_MORE || s->place == DT_SITE_POINT_TEXT ||
-	       s->place == DT_SITE_POINT_BUFFER;
+	       s->place == DT_SITE_POINT_BUFFER || s->place == DT_SITE_POINT_LEAVING;
 }
 
 bool dt_sql_calls_have_behind(const struct dt_reader *r)

@@ -143,7 +143,7 @@ static void take(struct scan *x)
 	struct row r = {.site = site, .function = site->function};
 
 	if (site->kind == DT_ENTRY || site->kind == DT_EXIT || site->kind == DT_SWITCH ||
-	    site->kind == DT_RUNDOWN)
+	    site->kind == DT_RUNDOWN || site->place == DT_SITE_POINT_LEAVING)
 		return;
 	dt_span_record(x->walk.reader, &x->walk.span, x->walk.at, &r.record);
 	r.record.core = dt_sql_walk_core(&x->walk);

@@ -32,12 +32,14 @@ enum dt_site_kind {
 				the values are called */
 	DT_SITE_POINT_MORE =
 		'p', /* further values of the DT_SITE_POINT before it: same thread, same sp */
-	DT_SITE_POINT_TEXT = 's',   /* 32 bytes of the text that one of the point's values points
-				     * to; the signature's one parameter is that value; a NUL
-				     * ends the text */
-	DT_SITE_POINT_BUFFER = 'b', /* the beginning of a buffer that the value points to, and its
-				     * length (arch/x86_64/capture.h, DT_CAPTURE_HEAD); more of it
-				     * is in records with DT_SITE_POINT_TEXT */
+	DT_SITE_POINT_TEXT = 's',    /* 32 bytes of the text that one of the point's values points
+				      * to; the signature's one parameter is that value; a NUL
+				      * ends the text */
+	DT_SITE_POINT_BUFFER = 'b',  /* the beginning of a buffer that the value points to, and its
+				      * length (arch/x86_64/capture.h, DT_CAPTURE_HEAD); more of it
+				      * is in records with DT_SITE_POINT_TEXT */
+	DT_SITE_POINT_LEAVING = 'l', /* the function was done: what it has filled in follows, in
+				      * records of the places above, before its exit's */
 	DT_SITE_UNKNOWN = '?',
 };
 

@@ -47,6 +47,38 @@ void dt_described(struct dt_symtab *t, const char *path, const struct dt_functio
 		dt_format(buf, size, "%s", prototype);
 }
 
+/* Looks for what a function fills in by a further name of it. */
+struct filling {
+	const char *path;
+	struct dt_filled *out;
+	unsigned most, n;
+};
+
+static bool try_filling(void *ctx, const char *linkage)
+{
+	struct filling *l = ctx;
+
+	l->n = dt_prototype_outputs(l->path, linkage, l->out, l->most);
+	return l->n;
+}
+
+unsigned dt_described_outputs(struct dt_symtab *t, const char *path, const struct dt_function *f,
+			      struct dt_filled *out, unsigned most)
+{
+	char prototype[SIGNATURE] = "", signature[SIGNATURE];
+	struct looking l = {path, true, prototype, sizeof(prototype)};
+	struct filling filling = {path, out, most, 0};
+
+	if (!dt_prototype_file(path) ||
+	    (!try_filling(&filling, f->name) &&
+	     (dt_symtab_aliases_of(t, f->address, try_filling, &filling), !filling.n)))
+		return 0;
+	if (!try_alias(&l, f->name))
+		dt_symtab_aliases_of(t, f->address, try_alias, &l);
+	dt_symtab_places(t, f, signature, sizeof(signature));
+	return !signature[0] || dt_prototype_fits(prototype, signature) ? filling.n : 0;
+}
+
 bool dt_described_type(struct dt_symtab *t, uint64_t key, char *buf, size_t size)
 {
 	if (dt_prototype_is_type(key))

@@ -4,6 +4,7 @@
 #ifndef DT_SYMBOLS_DESCRIBED_H
 #define DT_SYMBOLS_DESCRIBED_H
 
+#include "symbols/prototype.h"
 #include "symbols/symtab.h"
 
 /*
@@ -13,6 +14,11 @@
  */
 void dt_described(struct dt_symtab *t, const char *path, const struct dt_function *f, bool places,
 		  char *buf, size_t size);
+
+/* Finds what the function fills in, as dt_prototype_outputs(), unless debug information contradicts
+ * the prototype. */
+unsigned dt_described_outputs(struct dt_symtab *t, const char *path, const struct dt_function *f,
+			      struct dt_filled *out, unsigned most);
 
 /* Writes what the key of a type in such a signature stands for: dt_symtab_type(). t
  * NULL: only prototypes' types are known. */

@@ -177,13 +177,30 @@ bool dt_prototype_is_type(uint64_t key)
 bool dt_prototype_type(uint64_t key, char *buf, size_t size)
 {
 	uint64_t at = key & ~SET;
-	const char *text, *end;
+	const char *text, *end, *found;
+	bool aggregate;
+	size_t n = 0;
 
 	if (!(key & SET) || at >= all_sets.size || (at && sets[at - 1] != '\n'))
 		return false;
 	text = strchr(sets + at, ' ') + 1;
 	end = strchr(text, '\n');
-	return dt_format(buf, size, "%.*s", (int)(end - text), text) < size;
+	aggregate = text[0] == 'a';
+	/* the types of an aggregate's members name other sets */
+	for (const char *name; aggregate && n < size; text = name + 1) {
+		name = memchr(text, '#', (size_t)(end - text));
+		if (!name)
+			break;
+		n += dt_format(buf + n, size - n, "%.*s", (int)(name - text), text);
+		found = find(&all_sets, name + 1, strcspn(name + 1, "@"), ' ');
+		if (found && n < size)
+			n += dt_format(buf + n, size - n, "#%lx",
+				       (unsigned long)(SET | (uint64_t)(found - sets)));
+		name += strcspn(name, "@") - 1;
+	}
+	if (n < size)
+		n += dt_format(buf + n, size - n, "%.*s", (int)(end - text), text);
+	return n < size;
 }
 
 /* ---- writing ---- */
@@ -284,7 +301,7 @@ static const char *put_parameters(struct writing *w, const char *p)
 			put(w, "...:a@-", 7);
 		} else {
 			const char *named = p + type + 1, *end = p + n;
-			size_t name = strcspn(named, "!?,)");
+			size_t name = strcspn(named, "!>?,)");
 			const char *when = named + strcspn(named, "?,)");
 
 			put(w, named, name);
@@ -292,7 +309,7 @@ static const char *put_parameters(struct writing *w, const char *p)
 			put_type(w, p, type);
 			put_place(w, p);
 			if (w->places) /* how it is read */
-				put(w, named + name, (size_t)(when - named) - name);
+				put(w, named + name, strcspn(named + name, ">?,)"));
 			else /* whether it is passed, by values of a record */
 				put(w, when, (size_t)(end - when));
 		}
@@ -333,6 +350,60 @@ void dt_prototype(const char *path, const char *name, bool places, char *buf, si
 	const struct library *l = library_of(path);
 
 	write_out(l ? find_any(l, name) : NULL, places, NULL, buf, size);
+}
+
+/* Reads what stands behind the '>' of a parameter: "+text_r", "0stat.24.48", "+pollfd[0].0". */
+static bool read_output(const char *p, struct dt_filled *out)
+{
+	static const char when[] = "+0.";
+	const char *is = strchr(when, *p++), *set;
+	size_t n = strcspn(p, ".[?,)"), name = strlen(out->name);
+	bool first = p[n] == '[';
+
+	out->when = (uint8_t)(is - when);
+	out->buffer = strncmp(p, "text_r", n) == 0 && n == 6;
+	set = out->buffer ? NULL : find(&all_sets, p, n, ' ');
+	if (out->buffer)
+		strcpy(out->type, "s");
+	else if (set)
+		dt_format(out->type, sizeof(out->type), "a#%lx",
+			  (unsigned long)(SET | (uint64_t)(set - sets)));
+	else
+		dt_format(out->type, sizeof(out->type), "%.*s", (int)n, p);
+	if (first)
+		dt_format(out->name + name, sizeof(out->name) - name, "[0]");
+	for (p += n + 3 * first; *p == '.' && out->pieces < 2;) {
+		out->offset[out->pieces] = 0;
+		for (p++; *p >= '0' && *p <= '9'; p++)
+			out->offset[out->pieces] =
+				(uint16_t)(10 * out->offset[out->pieces] + (*p - '0'));
+		out->pieces++;
+	}
+	return is != NULL;
+}
+
+unsigned dt_prototype_outputs(const char *path, const char *name, struct dt_filled *out,
+			      unsigned most)
+{
+	const struct library *l = library_of(path);
+	const char *line = l ? find_any(l, name) : NULL;
+	unsigned n = 0, integers = 0;
+
+	for (const char *p = line ? strchr(line, '(') + 1 : ")"; *p != ')';) {
+		size_t length = strcspn(p, ",)"), type = strcspn(p, " ");
+		size_t named = strcspn(p + type + 1, "!>?,)");
+		const char *filled = memchr(p, '>', length);
+
+		if (filled && n < most && integers < 6) {
+			out[n] = (struct dt_filled){.parameter = (uint8_t)integers};
+			dt_format(out[n].name, sizeof(out[n].name), "%.*s", (int)named,
+				  p + type + 1);
+			n += read_output(filled + 1, &out[n]);
+		}
+		integers += p[0] != 'f' && p[0] != '.';
+		p += length + (p[length] == ',');
+	}
+	return n;
 }
 
 /*

@@ -40,4 +40,21 @@ bool dt_prototype_type(uint64_t key, char *buf, size_t size);
  */
 void dt_prototype_call(const char *name, char *buf, size_t size);
 
+/* What a function has filled in when it returns: where a parameter, a pointer, leads to. */
+struct dt_filled {
+	char name[32];	   /* of the parameter */
+	char type[32];	   /* as in a signature, with places */
+	uint8_t parameter; /* its integer register: 0 to 5 */
+	/* what the result says if something was filled in: 0 that it is positive, 1 that it is 0, 2
+	 * that it is not negative */
+	uint8_t when;
+	bool buffer;	/* of as many bytes as the result says */
+	uint8_t pieces; /* of a structure: from each of these bytes on, 8 bytes are meant */
+	uint16_t offset[2];
+};
+
+/* Finds what a function of the file at path fills in, `most' at the most; returns how many. */
+unsigned dt_prototype_outputs(const char *path, const char *name, struct dt_filled *out,
+			      unsigned most);
+
 #endif

@@ -82,6 +82,8 @@ static int take_more(struct reading *x, const struct dt_span *s, uint32_t k,
 
 	if (!y)
 		return 0;
+	if (site->place == DT_SITE_POINT_LEAVING)
+		return 0;
 	if (site->place != DT_SITE_POINT_MORE && site->place != DT_SITE_POINT_TEXT &&
 	    site->place != DT_SITE_POINT_BUFFER) {
 		last->entry = NULL;

@@ -17,6 +17,7 @@ static const uint8_t dt_abi_register[DT_ABI_INTEGERS] = {7, 6, 2, 1, 8, 9};
  * a register that can not be captured. */
 bool dt_abi_register_of(uint64_t dwarf, uint8_t *reg);
 
-#define DT_ABI_SP 4 /* the number of the stack pointer in instructions */
+#define DT_ABI_RESULT 0 /* the number of the register with the result, in instructions */
+#define DT_ABI_SP     4 /* the number of the stack pointer in instructions */
 
 #endif

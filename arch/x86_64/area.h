@@ -97,6 +97,18 @@ struct dt_kept_block {
 	uint64_t strict_fs[DT_STRICT_MAX]; /* their thread pointers; 0: being written */
 };
 
+/*
+ * What calls keep from their entry until they return, behind struct dt_kept_block in its page: the
+ * address that a point's code at an exit needs. A slot has the key of its call, which is made of
+ * the stack pointer and the point, combined by xor with the address, and then the address. So a
+ * slot that two threads have written at once is no one's.
+ */
+#define DT_SLOTS_AT  0x800
+#define DT_SLOTS     128		   /* of 16 bytes */
+#define DT_SLOT_HASH 0x9e3779b97f4a7c15ull /* times the key; its highest 7 bits are the slot */
+
+_Static_assert(sizeof(struct dt_kept_block) <= DT_SLOTS_AT, "one page");
+
 /* The numbers of the hooks. */
 enum dt_hook {
 	DT_HOOK_ENTRY,

@@ -15,6 +15,7 @@
 
 #include <sys/auxv.h>
 
+#include "arch/x86_64/area.h"
 #include "core/record.h"
 
 #define FRAME 192
@@ -251,7 +252,7 @@ static bool is_own(const struct dt_item *item, const struct dt_capture *c)
 /* Looks whether getting the item may fail, since it reads memory that may not be mapped. */
 static bool may_fail(const struct dt_item *item, const struct dt_capture *c)
 {
-	if (item->from.kind == DT_OPERAND_UNKNOWN)
+	if (item->from.kind == DT_OPERAND_UNKNOWN || item->from.kind == DT_OPERAND_KEPT)
 		return true;
 	if (item->from.kind == DT_OPERAND_MEMORY && !item->place && !is_own(item, c))
 		return true;
@@ -266,6 +267,75 @@ static void bad(struct dt_emit *o)
 {
 	move_constant(o, RAX, DT_CAPTURE_BAD);
 	move_constant(o, R8, 1);
+}
+
+/* ---- what calls keep */
+
+/*
+ * Emits code that makes the key of the call in %r9, and finds its slot, whose offset among the
+ * slots will be in %rcx. The stack pointer is the same at a function's entry and where it returns.
+ */
+static void find_kept(struct dt_emit *o, const struct dt_capture *c)
+{
+	op_frame(o, 0x8d, R9, FRAME);
+	move_constant(o, RCX, (uint64_t)c->kept.tag << 48);
+	op_registers(o, 0x31, RCX, R9);
+	move_constant(o, RCX, DT_SLOT_HASH);
+	dt_emit_bytes(o, "\x49\x0f\xaf\xc9", 4); /* imul %r9, %rcx */
+	dt_emit_bytes(o, "\x48\xc1\xe9\x39", 4); /* shr $57, %rcx */
+	dt_emit_bytes(o, "\x48\xc1\xe1\x04", 4); /* shl $4, %rcx */
+}
+
+/* Emits mov between %rax (0x8b: load, 0x89: store) and the slot that find_kept() has found. */
+static void op_kept(struct dt_emit *o, uint8_t op, const struct dt_capture *c, unsigned offset)
+{
+	dt_emit_byte(o, 0x48);
+	dt_emit_byte(o, op);
+	dt_emit_byte(o, 0x81); /* disp32(%rcx), %rax */
+	dt_emit_u32(o, (uint32_t)c->slots + offset);
+}
+
+/* Emits code that keeps a register. */
+static void keep(struct dt_emit *o, const struct dt_capture *c)
+{
+	find_kept(o, c);
+	get_register(o, RAX, c->kept.reg, c);
+	op_kept(o, 0x89, c, 8);
+	op_registers(o, 0x31, R9, RAX);
+	op_kept(o, 0x89, c, 0);
+}
+
+/* Emits code that gets what was kept to %rax; the zero flag is clear if nothing was. */
+static void get_kept(struct dt_emit *o, const struct dt_capture *c)
+{
+	find_kept(o, c);
+	op_kept(o, 0x8b, c, 0);
+	op_registers(o, 0x31, RAX, R9);
+	op_kept(o, 0x8b, c, 8);
+	dt_emit_bytes(o, "\x4c\x39\xc8", 3); /* cmp %r9, %rax */
+}
+
+/* Emits code that forgets what was kept, so that no later call takes it for its own. */
+static void forget_kept(struct dt_emit *o, const struct dt_capture *c)
+{
+	find_kept(o, c);
+	move_constant(o, RAX, 0);
+	op_kept(o, 0x89, c, 0);
+	op_kept(o, 0x89, c, 8);
+}
+
+/* Emits the start of a jump that is taken unless the result says what `when' means. */
+static size_t unless_result(struct dt_emit *o, uint8_t when)
+{
+	op_frame(o, 0x8b, RAX, 48);
+	if (when == DT_KEPT_POSITIVE)
+		dt_emit_bytes(o, "\x48\x85\xc0\x0f\x8e", 5); /* test %rax, %rax; jle */
+	else if (when == DT_KEPT_ZERO)
+		dt_emit_bytes(o, "\x85\xc0\x0f\x85", 4); /* test %eax, %eax; jne */
+	else
+		dt_emit_bytes(o, "\x85\xc0\x0f\x88", 4); /* js */
+	dt_emit_u32(o, 0);
+	return o->size - 4;
 }
 
 /* Emits code that gets the item's value to %rax. */
@@ -291,6 +361,15 @@ static void get_item(struct dt_emit *o, const struct dt_item *item, const struct
 		}
 		extend(o, size, from->is_signed);
 		break;
+	case DT_OPERAND_KEPT: {
+		size_t there;
+
+		get_kept(o, c);
+		there = jump_short(o, 0x74);
+		bad(o);
+		land_short(o, there);
+		break;
+	}
 	case DT_OPERAND_CONSTANT:
 		move_constant(o, RAX, (uint64_t)from->value + (item->relative ? c->bias : 0));
 		break;
@@ -482,7 +561,7 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	static const uint8_t end[] = {0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e, 0x5a, 0x59, 0x58,
 				      0x9d, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0,	0,    0};
 	unsigned values = 0;
-	size_t past, other = 0;
+	size_t past, other = 0, failed = 0, none = 0;
 
 	while (values < n && !item[values].only_text)
 		values++;
@@ -501,6 +580,17 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 		other = o->size;
 		dt_emit_u32(o, 0);
 	}
+	if (c->kept.tag && c->kept.entry) {
+		keep(o, c);
+	} else if (c->kept.tag) {
+		if (c->kept.when)
+			failed = unless_result(o, c->kept.when);
+		get_kept(o, c);
+		dt_emit_bytes(o, "\x0f\x85", 2); /* jne */
+		none = o->size;
+		dt_emit_u32(o, 0);
+		record(o, c, DT_MORE, 0, (struct dt_capture_pc){.text = DT_CAPTURE_LEAVING}, out);
+	}
 	for (unsigned i = 0; i < values || (i == 0 && !c->headless); i += 4)
 		record_items(o, item, i, values - i < 4 ? values - i : 4, c, out);
 	if (n)
@@ -508,6 +598,12 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	for (unsigned i = 0; i < n; i++)
 		if (item[i].text)
 			record_text(o, &item[i], i, c, out);
+	if (failed)
+		dt_emit_land(o, failed);
+	if (c->kept.tag && !c->kept.entry) {
+		forget_kept(o, c);
+		dt_emit_land(o, none);
+	}
 	if (c->crossing)
 		dt_emit_land(o, other);
 	dt_emit_bytes(o, end, sizeof(end));

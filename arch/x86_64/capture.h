@@ -17,6 +17,7 @@ enum dt_operand_kind {
 	DT_OPERAND_REGISTER,
 	DT_OPERAND_MEMORY,
 	DT_OPERAND_CONSTANT,
+	DT_OPERAND_KEPT, /* what struct dt_capture.kept has kept for this call */
 };
 
 /* An operand, as an assembler instruction has it. */
@@ -102,6 +103,23 @@ struct dt_item {
  */
 bool dt_item_settle(struct dt_item *item);
 
+/* When a call's result says that there is something to record. */
+enum dt_kept_when {
+	DT_KEPT_ALWAYS,
+	DT_KEPT_POSITIVE, /* as a number of 8 bytes it is positive */
+	DT_KEPT_ZERO,	  /* its low 4 bytes are 0 */
+	DT_KEPT_SOUND	  /* its low 4 bytes are not negative */
+};
+
+/* How a point at a function's entry keeps a register for points at its exits. */
+struct dt_keeping {
+	uint16_t tag; /* the same at the entry and at the exits, and of no other; 0: nothing is kept
+		       */
+	bool entry;   /* this point keeps it; otherwise it is recorded only if something is kept */
+	uint8_t reg;  /* the register */
+	uint8_t when; /* at an exit: enum dt_kept_when */
+};
+
 /* What the code needs to know. The routines are within reach of a 32-bit distance from it. */
 struct dt_capture {
 	uint64_t hook; /* address of the hook that records four values */
@@ -119,6 +137,8 @@ struct dt_capture {
 	bool on;	  /* the code is on from the beginning */
 	bool headless;	  /* its records continue the one that has just been made */
 	bool crossing;	  /* at a function's entry: only calls that certain modules make */
+	struct dt_keeping kept;
+	uint64_t slots; /* address of the slots of calls: DT_SLOTS_AT, below 2 GiB */
 };
 
 /* A place in the code that records: the pc that its hook records, and what the record holds. */
@@ -135,6 +155,8 @@ enum dt_capture_text {
 	/* of a buffer: in the low half of value 0 how many bytes of it are recorded, in the high
 	 * half how many it has (all ones: that many or more), then the first 24 of them */
 	DT_CAPTURE_HEAD,
+	/* nothing: it tells when the function was done, before what it has filled in was read */
+	DT_CAPTURE_LEAVING,
 };
 
 /* Most places in one point's code that record. */

@@ -5,10 +5,10 @@ Makes the tables of prototypes, symbols/prototypes/*.def, anew from the headers 
 prototypes' also installs what this needs.
 
 Functions and their types are read from the headers by clang, and only those are kept that the
-library exports. What headers do not say stands in six files beside this one, written by hand:
+library exports. What headers do not say stands in seven files beside this one, written by hand:
 names.txt (the names of parameters that manual pages use), failures.txt (which results are
 failures), sets.txt (which constants a parameter can have; their values are the compiler's),
-structures.txt (what a pointer leads to), reads.txt (which texts functions are sure to read), and
+structures.txt (what a pointer leads to), reads.txt (which texts functions are sure to read), outputs.txt (what they fill in), and
 libraries.txt (each library's files and headers).
 """
 import fnmatch
@@ -292,7 +292,21 @@ def reads_of(use, structures, reads):
     return kind and '!' + kind
 
 
-def line_of(name, prototype, uses, structures, reads, rules):
+def read_outputs(sets):
+    """outputs.txt: returns {FUNCTION.PARAMETER: what stands behind its '>'}, and describes structures."""
+    uses = {}
+    for line in lines_of('outputs.txt'):
+        if line.startswith('='):
+            name, members = line.split()[1:]
+            sets.described[name] = f'a:{name};{members}'
+            continue
+        head, _, tail = line.partition(' : ')
+        when, what, *offsets = head.split()
+        uses.update({use: '>' + when + '.'.join([what] + offsets) for use in tail.split()})
+    return uses
+
+
+def line_of(name, prototype, uses, structures, reads, outputs, rules):
     result, parameters, variadic = prototype
     text = []
     for kind, parameter in parameters:
@@ -303,6 +317,7 @@ def line_of(name, prototype, uses, structures, reads, rules):
         if kind in 'ps' and f'{name}.{parameter}' in structures:
             kind = '*' + structures[f'{name}.{parameter}']
         text.append(f'{kind} {parameter}' + reads_of(f'{name}.{parameter}', structures, reads) +
+                    outputs.get(f'{name}.{parameter}', '') +
                     (condition and '?' + condition))
     used = next((s for p, s in uses.items() if p.endswith('()') and fnmatch.fnmatchcase(name, p[:-2])), None)
     if used and '#' not in result and result[0] in 'iu':
@@ -343,6 +358,7 @@ def main():
         unit = parsed(source)
         if name == 'libc':
             structures = read_structures(unit, sets)
+            outputs = read_outputs(sets)
             own.update(sets.described)
         found = functions_of(unit, sets)
         names = exported(files)
@@ -360,11 +376,13 @@ def main():
         # symbols/prototype.c looks for open64 as open too
         kept = {n: p for n, p in kept.items()
                 if not (name == 'libc' and n.endswith('64') and n[:-2] in kept and same_types(p, kept[n[:-2]]))}
-        tables[name] = [line_of(n, kept[n], uses, structures, reads, rules.get(name, [])) for n in sorted(kept)]
+        tables[name] = [line_of(n, kept[n], uses, structures, reads, outputs, rules.get(name, [])) for n in sorted(kept)]
         write(name + '.def', tables[name], f'Prototypes of {", ".join(files)}.')
         print(f'{name}: {len(kept)} functions', file=sys.stderr)
     sets.described.update(own)
-    used = set(re.findall(r'[#*](\w+)', '\n'.join(x for t in tables.values() for x in t)))
+    used = set(re.findall(r'(?:[#*]|>[+0.])(\w+)', '\n'.join(x for t in tables.values() for x in t)))
+    used = {u for u in used if u in sets.described}
+    used |= {u for n in used if sets.described[n].startswith('a:') for u in re.findall(r'#(\w+)', sets.described[n])}
     write('sets.def', [f'{n} {sets.described[n]}' for n in sorted(used)],
           'Enumerations and flags that the prototypes name.')
     for name in sorted(set(own) - used):

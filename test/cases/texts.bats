@@ -202,3 +202,138 @@ faults() {
 	"$dt" cat -k b.db >/dev/null
 	"$dt" export --perfetto -o b.perfetto b.db >/dev/null || "$dt" export --perfetto b.db >/dev/null
 }
+
+@test "what functions fill in is what the program finds there" {
+	cd "$dir"
+	cat >filled.c <<-'C'
+		#define _GNU_SOURCE
+		#include <fcntl.h>
+		#include <poll.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/random.h>
+		#include <sys/resource.h>
+		#include <sys/socket.h>
+		#include <sys/stat.h>
+		#include <time.h>
+		#include <unistd.h>
+		static char b[600];
+		/* lines as devtrace prints them; the mode by its number */
+		int main(void)
+		{
+			FILE *say = stderr, *in = fopen("filled.c", "r");
+			int fd = open("filled.c", O_RDONLY), p[2], sv[2];
+			struct stat st;
+			struct timespec t;
+			struct rlimit limit;
+			long n = read(fd, b, 30);
+			fprintf(say, "read(fd=%d, buf=\"%s\", count=30) = %ld\n", fd, "#define _GNU_SOURCE\\n#include <", n);
+			n = read(-1, b, 30);
+			fprintf(say, "read(fd=-1, buf=%p <b>, count=30) = -1 EBADF (Bad file descriptor)\n", b);
+			fstat(fd, &st);
+			fprintf(say, "fstat(fd=%d, statbuf={st_mode=S_IFREG|S_IRUSR|S_IWUSR, st_size=%ld}) = 0\n", fd, (long)st.st_size);
+			stat("/", &st);
+			fprintf(say, "stat(path=\"/\", statbuf={st_mode=S_IFDIR|S_IRUSR|S_IWUSR|S_IXUSR|S_IRGRP|S_IXGRP|S_IROTH|S_IXOTH, st_size=%ld}) = 0\n", (long)st.st_size);
+			pipe(p);
+			fprintf(say, "pipe(pipefd={%d, %d}) = 0\n", p[0], p[1]);
+			write(p[1], "a\0b\0", 4);
+			struct pollfd f = {p[0], POLLIN | POLLPRI};
+			n = poll(&f, 1, 0);
+			fprintf(say, "poll(fds=%p, nfds=1, timeout=0, fds[0]={fd=%d, events=POLLIN|POLLPRI, revents=POLLIN}) = %ld\n", &f, p[0], n);
+			n = read(p[0], b, 600);
+			fprintf(say, "read(fd=%d, buf=\"a\\x00b\\x00\", count=600) = %ld\n", p[0], n);
+			clock_gettime(CLOCK_REALTIME, &t);
+			fprintf(say, "clock_gettime(clockid=CLOCK_REALTIME, tp={tv_sec=%ld, tv_nsec=%ld}) = 0\n", (long)t.tv_sec, t.tv_nsec);
+			n = readlink("link", b, 600);
+			fprintf(say, "readlink(path=\"link\", buf=\"to nowhere\", bufsiz=600) = %ld\n", n);
+			char *s = fgets(b, 600, in);
+			fprintf(say, "fgets(s=\"#define _GNU_SOURCE\\n\", size=600, stream=%p) = %p <b>\n", in, s);
+			n = sprintf(b, "%d of %s", 5, "them");
+			fprintf(say, "sprintf(str=\"5 of them\", format=\"%%d of %%s\", ...) = %ld\n", n);
+			getrlimit(RLIMIT_NOFILE, &limit);
+			fprintf(say, "getrlimit(resource=RLIMIT_NOFILE, rlim={rlim_cur=%lu, rlim_max=%lu}) = 0\n", limit.rlim_cur, limit.rlim_max);
+			socketpair(AF_UNIX, SOCK_DGRAM, 0, sv);
+			fprintf(say, "socketpair(domain=AF_UNIX, type=SOCK_DGRAM, protocol=0, sv={%d, %d}) = 0\n", sv[0], sv[1]);
+			send(sv[0], "hello", 5, 0);
+			n = recv(sv[1], b, 600, 0);
+			fprintf(say, "recv(sockfd=%d, buf=\"hello\", len=600, flags=0) = %ld\n", sv[1], n);
+			return 0;
+		}
+	C
+	chmod 600 filled.c
+	rm -f link
+	ln -s 'to nowhere' link
+	gcc -O0 -g -fno-builtin -U_FORTIFY_SOURCE -w -o filled filled.c
+	setarch -R "$dt" record -l -o l.db ./filled 2>said
+	grep -v '^devtrace' said >want
+	[ "$(wc -l <want)" = 14 ]
+	"$dt" sql -n l.db "SELECT text FROM calls ORDER BY begin" | grep -v '^\(fprintf\|fopen\|open\|write\|send\)(' | diff want -
+	"$dt" calls l.db | sed -n 's/^ *[0-9.]* us *//; s,  /\* tail call \*/$,,; p' | grep -F -x -f want | diff want -
+	"$dt" check l.db >/dev/null
+	# the time of reading what was filled in is not the call's: the program's own of the whole is more
+	[ "$("$dt" sql -n l.db "SELECT count(*) FROM calls WHERE function = 'read' AND duration < 0")" = 0 ]
+	# by the functions' names, not as calls of the program
+	setarch -R "$dt" record -A 'libc.so.6:read' -A 'libc.so.6:fgets' -A 'libc.so.6:poll' -o l.db ./filled 2>said
+	grep '^\(read\|fgets\|poll\)(' said >want
+	"$dt" sql -n l.db "SELECT text FROM calls ORDER BY begin" | grep -F -x -f want | awk '!seen[$0]++' | sort | diff <(sort want) -
+}
+
+@test "what is filled in is its own call's, with threads, jumps out of calls, and memory that goes" {
+	cd "$dir"
+	cat >many.c <<-'C'
+		#include <pthread.h>
+		#include <setjmp.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		static __thread sigjmp_buf out;
+		static __thread volatile int waiting;
+		static void on_signal(int s) { if (waiting) siglongjmp(out, 1); }
+		static void *work(void *arg)
+		{
+			long me = (long)arg;
+			int p[2];
+			char *m = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), text[64];
+			pipe(p);
+			for (int i = 0; i < 300; i++) {
+				int n = sprintf(text, "<%ld.%d>", me, i);
+				if (i % 10 == 0 && sigsetjmp(out, 1) == 0) { /* left in the middle of a read */
+					waiting = 1;
+					pthread_kill(pthread_self(), 0);
+					alarm(0);
+					raise(SIGUSR1);
+					read(p[0], m, 100);
+				}
+				waiting = 0;
+				write(p[1], text, n);
+				read(p[0], m + 4096 - n / 2, 100);
+				if (memcmp(m + 4096 - n / 2, text, n))
+					abort();
+				if (i % 7 == 0)
+					read(p[0] + 1000, m, 100);
+			}
+			return NULL;
+		}
+		int main(void)
+		{
+			pthread_t t[6];
+			signal(SIGUSR1, on_signal);
+			for (long i = 0; i < 6; i++)
+				pthread_create(&t[i], NULL, work, (void *)i);
+			for (int i = 0; i < 6; i++)
+				pthread_join(t[i], NULL);
+			return 0;
+		}
+	C
+	gcc -O1 -fno-builtin -pthread -w -o many many.c
+	"$dt" record -l -o m.db ./many
+	"$dt" check m.db >/dev/null
+	# what a thread has read is what it has written before
+	"$dt" sql -n m.db "SELECT thread, text FROM calls WHERE function IN ('read', 'write') AND failed = 0 ORDER BY thread, begin" |
+		sed 's/^\([0-9]*\)[^a-z]*\(read\|write\)(fd=[0-9]*, buf=\([^,]*\), count=[0-9]*).*/\1 \2 \3/' >pairs
+	awk '$2 == "write" { last[$1] = $3 } $2 == "read" { n++; if ($3 == last[$1]) same++; else if ($3 !~ /^0x/) { print "not its own: " $0; bad = 1 } }
+		END { print n " read, " same " known"; exit bad || n < 1800 || same < n * 0.7 }' pairs
+}

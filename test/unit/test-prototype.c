@@ -106,8 +106,7 @@ static void test_libraries(void **state)
 	check_of("/x/libc.so.6", "strtol", true, "nptr:s@0,endptr:p@1,base:i4@2;i8@0");
 	check_of("/x/libc.so.6", "fwrite", true,
 		 "ptr:s#text@0!n1x2,size:u8@1,nmemb:u8@2,stream:p@3;u8@0");
-	check_of("/x/libssl.so.3", "SSL_write", true,
-		 "ssl:p@0,buf:s#text@1!n2of4,num:i4@2;i4@0!n");
+	check_of("/x/libssl.so.3", "SSL_write", true, "ssl:p@0,buf:s#text@1!n2of4,num:i4@2;i4@0!n");
 	/* more parameters than registers */
 	check_of("/x/libc.so.6", "mmap", true,
 		 "addr:p@0,length:u8@1,prot:i4#prot@2,flags:i4#mmap@3,fd:i4@4,offset:i8@5;p@0!-@3");
