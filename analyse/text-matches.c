@@ -8,8 +8,8 @@
 #include "core/record.h"
 #include "core/signature.h"
 #include "store/sites.h"
+#include "store/text-piece.h"
 
-#define PIECE 32u  /* bytes of a text in each of its records */
 #define BYTES 256u /* of a text, at most */
 #define TERMS 16u  /* conditions, at most */
 
@@ -25,6 +25,7 @@ struct last {
 	uint32_t tid; /* 0: free */
 	uint64_t ticks, sp;
 	uint32_t function; /* of the text: row that describes it; 0: there is none */
+	uint32_t ended;	   /* the same of the call's text that has ended last */
 	uint32_t n;
 	char bytes[BYTES + 1];
 };
@@ -131,6 +132,7 @@ static void end_text(struct finding *k, struct last *x)
 	struct found *call = NULL;
 
 	x->bytes[x->n] = '\0';
+	x->ended = x->function;
 	x->function = 0;
 	if (!f || !dt_signature_parameter(f->signature, 0, &v))
 		return;
@@ -150,9 +152,12 @@ static void end_text(struct finding *k, struct last *x)
 static void take_piece(struct finding *k, struct last *x, const struct dt_site *site,
 		       const uint64_t *value, bool fault)
 {
-	const char *bytes = (const char *)value;
-	size_t n = strnlen(bytes, PIECE);
+	size_t room, full, n;
+	const char *bytes = dt_text_bytes(site->place, value, &room, &full);
 
+	n = strnlen(bytes, room);
+	if (site->function == x->ended) /* what is behind a NUL of a buffer */
+		return;
 	if (x->function != site->function) {
 		if (x->function)
 			end_text(k, x);
@@ -164,7 +169,7 @@ static void take_piece(struct finding *k, struct last *x, const struct dt_site *
 	n = n < BYTES - x->n ? n : BYTES - x->n;
 	memcpy(x->bytes + x->n, bytes, n);
 	x->n += (uint32_t)n;
-	if (n < PIECE || x->n == BYTES)
+	if (n < full || x->n == BYTES)
 		end_text(k, x);
 }
 
@@ -177,12 +182,14 @@ static int take_span(struct finding *k, const struct dt_span *s)
 
 		if (s->ticks[i] > k->read_until)
 			k->read_until = s->ticks[i];
-		if (site->place == DT_SITE_POINT_TEXT && x->ticks && x->sp == s->sp[i]) {
+		if ((site->place == DT_SITE_POINT_TEXT || site->place == DT_SITE_POINT_BUFFER) &&
+		    x->ticks && x->sp == s->sp[i]) {
 			take_piece(k, x, site, s->value[i], s->flags[i] & DT_FAULT);
 		} else if (site->kind == DT_ENTRY || site->kind == DT_EXIT) {
 			if (x->function)
 				end_text(k, x);
 			x->ticks = site->kind == DT_ENTRY ? s->ticks[i] : 0;
+			x->ended = 0;
 			x->sp = s->sp[i];
 		}
 	}

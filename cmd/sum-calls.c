@@ -148,7 +148,8 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 
 	(void)depth;
 	if (!k->wants_behind ||
-	    (site->place != DT_SITE_POINT_TEXT && site->place != DT_SITE_POINT_MORE))
+	    (site->place != DT_SITE_POINT_TEXT && site->place != DT_SITE_POINT_MORE &&
+	     site->place != DT_SITE_POINT_BUFFER))
 		return;
 	dt_span_record(k->reader, s, i, &r);
 	if (!dt_texts_take(&k->texts, site, &r))

@@ -371,7 +371,8 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 		.name = name,
 		.file = "",
 		.signature = signature,
-		.variant = (point->id + 1) * 128ull + first * 4 + text};
+		.variant = (point->id + 1) * 128ull + first * 4 +
+			   (text == DT_CAPTURE_HEAD ? DT_CAPTURE_PIECE : text)};
 	int64_t out;
 
 	while (first + values < point->items && !point->item[first + values].only_text)

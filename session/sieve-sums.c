@@ -11,8 +11,7 @@
 
 #include "core/signature.h"
 #include "store/sums.h"
-
-#define TEXT_PIECE 32u /* bytes of a text in each of its records */
+#include "store/text-piece.h"
 
 /* A text that an argument of a call points to, or further arguments. */
 struct sieve_text {
@@ -112,12 +111,16 @@ void dt_sieve_sums_values(struct dt_sieve *v, struct sieve_call *c, const struct
 }
 
 void dt_sieve_sums_text(struct dt_sieve *v, struct sieve_call *c, const struct dt_record *r,
-			uint32_t function)
+			const struct dt_store_place *at)
 {
-	const char *bytes = (const char *)r->value;
-	size_t n = strnlen(bytes, TEXT_PIECE);
+	size_t room, full, n;
+	const char *bytes = dt_text_bytes(at->place, r->value, &room, &full);
+	uint32_t function = (uint32_t)at->function;
 	struct sieve_text *t = c->text;
 
+	if (!bytes)
+		return;
+	n = strnlen(bytes, room);
 	while (t && t->function != function)
 		t = t->next;
 	if (!t) {
@@ -137,7 +140,7 @@ void dt_sieve_sums_text(struct dt_sieve *v, struct sieve_call *c, const struct d
 		return;
 	memcpy(t->bytes + t->n, bytes, n);
 	t->n += (uint32_t)n;
-	t->ended = n < TEXT_PIECE;
+	t->ended = n < full;
 }
 
 /* ---- its end ---- */

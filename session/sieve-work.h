@@ -241,7 +241,7 @@ void dt_sieve_sums_begin(struct dt_sieve *v, struct frame *f, const struct dt_ca
 			 uint32_t caller, const struct dt_record *r, unsigned core);
 /* Takes a record of a text that an argument of the call points to. */
 void dt_sieve_sums_text(struct dt_sieve *v, struct sieve_call *c, const struct dt_record *r,
-			uint32_t function);
+			const struct dt_store_place *at);
 /* Takes a record with further arguments of the call. */
 void dt_sieve_sums_values(struct dt_sieve *v, struct sieve_call *c, const struct dt_record *r,
 			  uint32_t function);

@@ -5,6 +5,7 @@
 #include "arch/arch.h"
 #include "analyse/messages.h"
 #include "show/event.h"
+#include "store/text-piece.h"
 #include "core/signature.h"
 #include "include/devtrace.h"
 #include "core/plain.h"
@@ -70,16 +71,12 @@ static void begin(struct dt_texts *t, struct dt_text **p, const struct dt_record
 
 const char *dt_text_piece(const struct dt_site *site, const uint64_t *value, size_t *n)
 {
-	const char *bytes = (const char *)value;
+	size_t full;
+	const char *bytes = dt_text_bytes(site->place, value, n, &full);
 
-	if (site->place == DT_SITE_POINT_TEXT) {
-		*n = strnlen(bytes, MORE);
-		return bytes;
-	}
-	if (site->place != DT_SITE_POINT_BUFFER)
-		return NULL;
-	*n = (uint32_t)value[0] < FIRST ? (uint32_t)value[0] : FIRST;
-	return bytes + MORE - FIRST;
+	if (site->place == DT_SITE_POINT_TEXT)
+		*n = strnlen(bytes, *n);
+	return bytes;
 }
 
 /* Begins a text that a point's value leads to; NULL: out of memory. */
