@@ -337,3 +337,28 @@ faults() {
 	awk '$2 == "write" { last[$1] = $3 } $2 == "read" { n++; if ($3 == last[$1]) same++; else if ($3 !~ /^0x/) { print "not its own: " $0; bad = 1 } }
 		END { print n " read, " same " known"; exit bad || n < 1800 || same < n * 0.7 }' pairs
 }
+
+@test "a call that fills something in takes the time that it takes" {
+	cd "$dir"
+	cat >slow.c <<-'C'
+		#include <sys/wait.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			char b[100];
+			int p[2];
+			pipe(p);
+			if (!fork()) {
+				usleep(100000);
+				write(p[1], "late", 4);
+				_exit(0);
+			}
+			return read(p[0], b, 100) != 4;
+		}
+	C
+	gcc -O1 -w -o slow slow.c
+	"$dt" record -l -o w.db ./slow
+	"$dt" calls w.db | grep 'read(fd=[0-9]*, buf="late", count=100) = 4'
+	ns=$("$dt" sql -n w.db "SELECT duration FROM calls WHERE function = 'read'")
+	[ "${ns%.*}" -gt 90000000 ] || { echo "$ns ns"; return 1; }
+}
