@@ -30,6 +30,10 @@ static __attribute__((noinline, cold)) void end_waits(struct dt_segment *s,
 	caller->flags |= DT_CALL_WAITED;
 	caller->waited += f->call.waited;
 	caller->preempted += f->call.preempted;
+	if (f->call.longest[0] > caller->longest[0]) {
+		caller->longest[0] = f->call.longest[0];
+		caller->waited_for[0] = f->call.waited_for[0];
+	}
 }
 
 static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
@@ -189,6 +193,8 @@ void dt_pair_push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segmen
 	c->sp = sp;
 	c->held = c->children = c->inner = 0;
 	c->waited = c->waited_self = c->preempted = c->inner_waited = 0;
+	c->longest[0] = c->longest[1] = 0;
+	c->waited_for[0] = c->waited_for[1] = 0;
 	c->argument = c->result = NULL;
 	c->note = &f->note;
 	if (p->values) {

@@ -5,6 +5,7 @@
 #ifndef DT_ANALYSE_PAIR_WORK_H
 #define DT_ANALYSE_PAIR_WORK_H
 
+#include "store/waited.h"
 #include "analyse/pair.h"
 #include "analyse/same.h"
 #include "analyse/stack.h"
@@ -59,6 +60,7 @@ struct dt_pair {
 	 * tell; 0: none is known */
 	uint32_t on[DT_FURTHER_CORES];
 	uint32_t cores_on;
+	struct dt_waited waited;
 	/* ticks by which a switch may be misplaced among records; 0: not asked yet */
 	uint64_t late;
 	/* the record that is being handled, and its ticks, less the costs of recording */

@@ -399,6 +399,7 @@ void dt_pair_free(struct dt_pair *p)
 		free(p->loss[i]);
 	}
 	free(p->thread);
+	dt_waited_free(&p->waited);
 	free(p->fact);
 	dt_same_free(&p->same);
 	free(p);

@@ -23,9 +23,10 @@ struct dt_pair_events {
 	/* A record that is neither an entry nor an exit. May be NULL. */
 	void (*other)(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth);
 	/* A thread is on a processor again, after it was on none between two times. The innermost
-	 * of its open calls, as in dt_pair_callers(); NULL: none is known. May be NULL. */
+	 * of its open calls, as in dt_pair_callers(); NULL: none is known. what: what it
+	 * waited for; "": that was not seen. May be NULL. */
 	void (*wait)(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin, uint64_t end,
-		     bool preempted);
+		     bool preempted, const char *what);
 	void *ctx;
 	/*
 	 * Ticks that recording costs, for each of the 256 kinds of records: they are taken out of
@@ -88,5 +89,8 @@ void dt_pair_free(struct dt_pair *p);
  * error. */
 int dt_pair_run(struct dt_reader *r, const struct dt_reader_range *range,
 		const struct dt_pair_events *events, struct dt_error *e);
+
+/* Returns what was waited for, by its number; "": that was not seen. */
+const char *dt_pair_waited_for(const struct dt_pair *p, uint32_t number);
 
 #endif

@@ -23,12 +23,26 @@ static uint64_t held_between(const struct dt_thread_stack *t, uint64_t begin, ui
 	return sum;
 }
 
+/* Returns what was seen of waits. */
+static const struct dt_waited *waited_rows(struct dt_pair *p)
+{
+	if (!p->waited.loaded && dt_waited_load(&p->waited, p->reader, NULL) < 0)
+		dt_waited_free(&p->waited), p->waited.loaded = true;
+	return &p->waited;
+}
+
+const char *dt_pair_waited_for(const struct dt_pair *p, uint32_t number)
+{
+	return number && number <= p->waited.n ? p->waited.row[number - 1].text : "";
+}
+
 /* Ends the wait of a thread that was on no processor between two times. */
 static void come_back(struct dt_pair *p, struct dt_thread_stack *t, uint64_t begin, uint64_t end)
 {
 	struct dt_segment *s = t->current;
 	struct dt_call *c = s && s->n ? &s->frame[s->n - 1].call : NULL;
 	uint64_t waited;
+	uint32_t what;
 
 	t->left = 0;
 	if (end <= begin)
@@ -36,6 +50,15 @@ static void come_back(struct dt_pair *p, struct dt_thread_stack *t, uint64_t beg
 	waited = end - begin - held_between(t, begin, end);
 	if (!waited)
 		return;
+	/* what the tracer itself made it wait for was no wait of the program's */
+	what = !t->preempted && 2 * waited > end - begin
+		       ? dt_waited_between(waited_rows(p), t->tid, begin, end)
+		       : 0;
+	for (int self = 0; self < 2 && c && what; self++)
+		if (waited >= c->longest[self]) {
+			c->longest[self] = waited;
+			c->waited_for[self] = what;
+		}
 	if (c) {
 		c->flags |= DT_CALL_WAITED;
 		c->waited += waited;
@@ -43,7 +66,8 @@ static void come_back(struct dt_pair *p, struct dt_thread_stack *t, uint64_t beg
 		c->preempted += t->preempted ? waited : 0;
 	}
 	if (p->events.wait)
-		p->events.wait(p->events.ctx, t->tid, c, end - waited, end, t->preempted);
+		p->events.wait(p->events.ctx, t->tid, c, end - waited, end, t->preempted,
+			       dt_pair_waited_for(p, what));
 }
 
 /* Notes that a thread leaves a core. If it has been seen on another one meanwhile, the switch has

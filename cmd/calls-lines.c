@@ -131,6 +131,16 @@ static uint64_t wait_of(const struct dt_call *c, bool lines_inside)
 	return lines_inside ? c->waited_self : c->waited;
 }
 
+char *dt_calls_quotable(char *p, const char *s)
+{
+	for (int i = 0; i < 512 && s[i]; i++) {
+		bool ends = s[i] == '/' && i && s[i - 1] == '*';
+
+		*p++ = (unsigned char)s[i] < ' ' || s[i] == 127 || ends ? '?' : s[i];
+	}
+	return p;
+}
+
 /* Writes how long its thread was on no processor, and whether that was for want of one. */
 static char *put_wait(const struct calls *k, char *p, const struct dt_call *c, bool lines_inside)
 {
@@ -146,6 +156,10 @@ static char *put_wait(const struct calls *k, char *p, const struct dt_call *c, b
 	p += end - begin;
 	if (c->preempted >= c->waited)
 		return stpcpy(p, " for a processor");
+	if (c->waited_for[lines_inside])
+		p = dt_calls_quotable(
+			stpcpy(p, waited == c->longest[lines_inside] ? " for " : ", longest for "),
+			dt_pair_waited_for(k->pair, c->waited_for[lines_inside]));
 	return !lines_inside && c->preempted ? stpcpy(p, ", in part for a processor") : p;
 }
 

@@ -41,17 +41,6 @@ void dt_calls_on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, ui
 	dt_calls_text(k, to, text, (size_t)(p - text));
 }
 
-/* Writes at most 512 bytes of a name or description so that it can not end the comment it is in. */
-static char *put_quotable(char *p, const char *s)
-{
-	for (int i = 0; i < 512 && s[i]; i++) {
-		bool ends = s[i] == '/' && i && s[i - 1] == '*';
-
-		*p++ = (unsigned char)s[i] < ' ' || s[i] == 127 || ends ? '?' : s[i];
-	}
-	return p;
-}
-
 static char *put_0x(char *p, uint64_t v)
 {
 	p = stpcpy(p, "0x");
@@ -67,20 +56,20 @@ static char *put_event(const struct calls *k, char *p, uint64_t body)
 		p = stpcpy(p, "event ");
 		return put_0x(p, body);
 	}
-	p = put_quotable(p, row->subsystem_name);
+	p = dt_calls_quotable(p, row->subsystem_name);
 	if (row->event == DT_NO_EVENT) {
 		p = stpcpy(p, " event ");
 		p += dt_text_decimal(p, body >> 32 & 0xffff);
 	} else {
 		*p++ = ' ';
-		p = put_quotable(p, row->name);
+		p = dt_calls_quotable(p, row->name);
 	}
 	*p++ = '(';
 	p = put_0x(p, (uint32_t)body);
 	*p++ = ')';
 	if (row->description[0] && strcmp(row->description, row->name)) {
 		p = stpcpy(p, ": ");
-		p = put_quotable(p, row->description);
+		p = dt_calls_quotable(p, row->description);
 	}
 	return p;
 }
@@ -111,7 +100,7 @@ static char *put_other(const struct calls *k, char *p, const struct dt_record *r
 		p = stpcpy(p, "exists");
 		if (name[0]) {
 			p = stpcpy(p, ": ");
-			p = put_quotable(p, name);
+			p = dt_calls_quotable(p, name);
 		}
 		return p;
 	default:

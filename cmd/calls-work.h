@@ -202,4 +202,7 @@ void dt_calls_on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, ui
 void dt_calls_on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth);
 void dt_calls_on_text(void *ctx, const struct dt_text *t);
 
+/* Writes at most 512 bytes of a name or description so that it can not end the comment it is in. */
+char *dt_calls_quotable(char *p, const char *s);
+
 #endif

@@ -2,6 +2,7 @@
 /* devtrace report --waits: which functions waited, what for, and how long. */
 #include "cmd/report-waits.h"
 
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,23 +10,22 @@
 #include "analyse/pair.h"
 #include "cmd/table.h"
 
-/* The waits of a function: those for a processor, or the others. */
+/* The waits of a function: those for a processor, those for what was seen, or the others. */
 struct waits {
 	uint32_t function; /* 0: outside of all recorded calls */
 	bool preempted;
+	const char *what;	   /* what was seen; "": nothing was */
 	uint64_t times, sum, most; /* ticks */
 };
 
 struct reading {
-	struct waits *of; /* by 2 * function + preempted */
-	size_t n;
+	void *tree; /* of `of', by function and what for: tsearch(3) */
+	struct waits **of;
+	size_t n, room;
 	bool no_memory;
 };
 
-/*
- * What functions of libc wait for. Only the name is known, not the object: whose lock it is, and
- * who holds it, is not in the trace.
- */
+/* What functions of libc wait for, by their names: where the object was not seen. */
 static const char *what_for(const char *name)
 {
 	static const struct {
@@ -92,6 +92,8 @@ static const char *reason(const struct dt_reader *r, const struct waits *w)
 
 	if (w->preempted)
 		return "a processor";
+	if (*w->what)
+		return w->what;
 	what = is_libc(r, w->function) ? what_for(dt_reader_function(r, w->function)->name) : "";
 	return *what ? what : "not known";
 }
@@ -101,29 +103,52 @@ static void on_end(void *ctx, const struct dt_call *c)
 	(void)ctx, (void)c;
 }
 
+static int same(const void *a, const void *b)
+{
+	const struct waits *x = a, *y = b;
+
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
+	if (x->preempted != y->preempted)
+		return x->preempted ? 1 : -1;
+	return strcmp(x->what, y->what);
+}
+
+/* Returns the waits of which there are as many as this one is like; NULL: no memory. */
+static struct waits *waits_of(struct reading *k, const struct waits *like)
+{
+	struct waits **found = tfind(like, &k->tree, same), *w, **more;
+
+	if (found)
+		return *found;
+	if (k->n == k->room) {
+		k->room = k->room ? 2 * k->room : 256;
+		more = realloc(k->of, k->room * sizeof(struct waits *));
+		if (!more)
+			return NULL;
+		k->of = more;
+	}
+	w = malloc(sizeof(*w) + strlen(like->what) + 1);
+	if (!w)
+		return NULL;
+	*w = *like;
+	w->what = strcpy((char *)(w + 1), like->what);
+	k->of[k->n++] = w;
+	return tsearch(w, &k->tree, same) ? w : NULL;
+}
+
 static void on_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin, uint64_t end,
-		    bool preempted)
+		    bool preempted, const char *what)
 {
 	struct reading *k = ctx;
-	size_t i = 2 * (size_t)(c ? c->function : 0) + preempted;
-	struct waits *w;
+	struct waits like = {.function = c ? c->function : 0, .preempted = preempted, .what = what};
+	struct waits *w = waits_of(k, &like);
 
 	(void)tid;
-	if (i >= k->n) {
-		size_t n = i + 512;
-		struct waits *more = realloc(k->of, n * sizeof(*more));
-
-		if (!more) {
-			k->no_memory = true;
-			return;
-		}
-		memset(more + k->n, 0, (n - k->n) * sizeof(*more));
-		k->of = more;
-		k->n = n;
+	if (!w) {
+		k->no_memory = true;
+		return;
 	}
-	w = &k->of[i];
-	w->function = c ? c->function : 0;
-	w->preempted = preempted;
 	w->times++;
 	w->sum += end - begin;
 	w->most = end - begin > w->most ? end - begin : w->most;
@@ -131,23 +156,27 @@ static void on_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t b
 
 static int compare(const void *a, const void *b)
 {
-	const struct waits *x = a, *y = b;
+	const struct waits *x = *(struct waits *const *)a, *y = *(struct waits *const *)b;
 
 	if (x->sum != y->sum)
 		return x->sum < y->sum ? 1 : -1;
-	return x->function < y->function ? -1 : x->function > y->function;
+	return same(x, y);
 }
 
-/* Removes what is not to be shown, and sorts the rest. Returns how many there are. */
+/* Puts what is to be shown first, sorted. Returns how many there are. */
 static size_t sort(struct reading *k, const bool *shown)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < k->n; i++)
-		if (k->of[i].times && shown[k->of[i].function])
-			k->of[n++] = k->of[i];
+		if (shown[k->of[i]->function]) {
+			struct waits *w = k->of[i];
+
+			k->of[i] = k->of[n];
+			k->of[n++] = w;
+		}
 	if (n)
-		qsort(k->of, n, sizeof(*k->of), compare);
+		qsort(k->of, n, sizeof(struct waits *), compare);
 	return n;
 }
 
@@ -156,36 +185,44 @@ static const char *name_of(const struct dt_reader *r, const struct waits *w)
 	return w->function ? dt_reader_function_name(r, w->function) : "(in no recorded call)";
 }
 
-static void print_table(const struct dt_reader *r, const struct waits *w, size_t n)
+static void print_table(const struct dt_reader *r, struct waits *const *w, size_t n)
 {
-	printf("%11s %10s %11s %11s  %-21s  %s\n", "wait", "times", "avg", "max", "for",
+	int wide = 21; /* of the column: longer ones stand out */
+
+	for (size_t i = 0; i < n; i++) {
+		int length = (int)strlen(reason(r, w[i]));
+
+		wide = length > wide && length <= 60 ? length : wide;
+	}
+	printf("%11s %10s %11s %11s  %-*s  %s\n", "wait", "times", "avg", "max", wide, "for",
 	       "function");
 	for (size_t i = 0; i < n; i++) {
-		dt_table_time(r, w[i].sum);
-		printf(" %10llu", (unsigned long long)w[i].times);
-		dt_table_time(r, w[i].sum / w[i].times);
-		dt_table_time(r, w[i].most);
-		printf("  %-21s  %s\n", reason(r, &w[i]), name_of(r, &w[i]));
+		dt_table_time(r, w[i]->sum);
+		printf(" %10llu", (unsigned long long)w[i]->times);
+		dt_table_time(r, w[i]->sum / w[i]->times);
+		dt_table_time(r, w[i]->most);
+		printf("  %-*s  %s\n", wide, dt_cmd_plain(reason(r, w[i])),
+		       name_of(r, w[i]));
 	}
 	if (!n)
 		puts("nothing waited");
 }
 
-static void print_json(const struct dt_reader *r, const struct waits *w, size_t n)
+static void print_json(const struct dt_reader *r, struct waits *const *w, size_t n)
 {
 	double ns = dt_reader_ns_per_tick(r);
 
 	puts("[");
 	for (size_t i = 0; i < n; i++) {
 		printf("%s {\"function\": ", i ? ",\n" : "");
-		if (w[i].function)
-			dt_table_json(name_of(r, &w[i]));
+		if (w[i]->function)
+			dt_table_json(name_of(r, w[i]));
 		else
 			printf("null");
 		printf(", \"for\": ");
-		dt_table_json(reason(r, &w[i]));
-		printf(", \"wait\": %.1f, \"times\": %llu, \"max\": %.1f}", (double)w[i].sum * ns,
-		       (unsigned long long)w[i].times, (double)w[i].most * ns);
+		dt_table_json(reason(r, w[i]));
+		printf(", \"wait\": %.1f, \"times\": %llu, \"max\": %.1f}", (double)w[i]->sum * ns,
+		       (unsigned long long)w[i]->times, (double)w[i]->most * ns);
 	}
 	puts("\n]");
 }
@@ -210,6 +247,10 @@ int dt_report_waits(struct dt_reader *r, dt_report_read_fn *read, void *ctx,
 							  : 0;
 	}
 	free(shown);
+	for (size_t i = 0; i < k.n; i++) {
+		tdelete(k.of[i], &k.tree, same);
+		free(k.of[i]);
+	}
 	free(k.of);
 	return status;
 }

@@ -80,6 +80,11 @@ struct dt_call {
 	 * gone on in, had a processor been free; and those of `inner'. All 0 without switches.
 	 */
 	uint64_t waited, waited_self, preempted, inner_waited;
+	/* of the waits of which it was seen what for, the longest one: ticks, and the number that
+	 * dt_pair_waited_for() knows, 0: there is none; [1]: in the call itself, [0]: also in calls
+	 * made from it */
+	uint64_t longest[2];
+	uint32_t waited_for[2];
 	const uint64_t *argument; /* the entry's four values; NULL: they were not read */
 	const uint64_t
 		*result; /* the exit's four values; NULL: there are none, or they were not read */

@@ -24,6 +24,7 @@
 #include "session/sieve.h"
 #include "session/thread-table.h"
 #include "session/tids.h"
+#include "session/witness.h"
 
 #define RELEASE	  4   /* writers learn of room a quarter of a ring at a time: each is a wake */
 #define TAKES	  128 /* from one ring, at most, before the next is looked at */
@@ -90,6 +91,7 @@ struct round {
 	uint64_t lost;
 	uint64_t *until; /* one for each ring of each domain: ticks up to which it has been read */
 	struct dt_mix mix;
+	struct dt_witness *witness; /* NULL: there is none */
 };
 
 static int keep(struct round *k, const struct dt_record *r, size_t n, unsigned core)
@@ -246,6 +248,8 @@ static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigne
 	int rc = 0;
 
 	note_threads(s, seen, m->record, m->n);
+	if (k->witness)
+		dt_witness_records(k->witness, m->record, m->n);
 	if (s->sieve)
 		rc = dt_sieve_take(s->sieve, ring, core, m, &s->recorder_error);
 	else if (s->store)
@@ -428,6 +432,8 @@ void *dt_recorder_main(void *session)
 	uint64_t busy = flushed; /* ns when there was something to do last */
 	bool alert = false;
 
+	if (s->switches && s->store)
+		round.witness = dt_witness_new(s);
 	while (n >= 0) {
 		bool stopping = atomic_load(&s->stop_recorder);
 
@@ -444,6 +450,10 @@ void *dt_recorder_main(void *session)
 		if (n < 0)
 			break;
 		flush(s, &flushed, &clocked);
+		if (round.witness && dt_witness_look(round.witness, &s->recorder_error)) {
+			n = -1;
+			break;
+		}
 		if (n == 0 && stopping) {
 			n = drain(s, seen, &round, true, true);
 			break;
@@ -467,7 +477,11 @@ void *dt_recorder_main(void *session)
 			alert = true; /* one more round for what came just before the alert */
 			continue;
 		}
-		sleep_until_bell(s, &bells, alert ? QUIET_MS : s->has_log ? LIVE_MS : IDLE_MS);
+		sleep_until_bell(s, &bells,
+				 round.witness ? dt_witness_patience(round.witness)
+				 : alert       ? QUIET_MS
+				 : s->has_log  ? LIVE_MS
+					       : IDLE_MS);
 		alert = false;
 	}
 	if (n < 0) {
@@ -490,6 +504,7 @@ void *dt_recorder_main(void *session)
 		dt_log_close(&s->log);
 	free(round.until);
 	dt_mix_free(&round.mix);
+	dt_witness_free(round.witness);
 	free(round.record);
 	free(round.sorted);
 	free(seen);

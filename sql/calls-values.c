@@ -204,6 +204,10 @@ void dt_sql_calls_value(struct dt_sql_scan *s, sqlite3_context *to, int column)
 	case PREEMPTED:
 		put_wait(x, to, c, c->preempted);
 		break;
+	case WAITED_FOR:
+		if (c->waited_for[0])
+			dt_sql_put_text(to, dt_pair_waited_for(x->pair, c->waited_for[0]));
+		break;
 	default:
 		put_times(x, to, c, column);
 	}

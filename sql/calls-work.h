@@ -43,6 +43,7 @@ enum {
 	WAITED,
 	SELF_WAITED,
 	PREEMPTED,
+	WAITED_FOR,
 };
 
 struct row {

@@ -53,6 +53,7 @@ static const struct dt_sql_column columns[] = {
 	[WAITED] = {"waited", "REAL", DT_SQL_PLAIN},
 	[SELF_WAITED] = {"self_waited", "REAL", DT_SQL_PLAIN},
 	[PREEMPTED] = {"preempted", "REAL", DT_SQL_PLAIN},
+	[WAITED_FOR] = {"waited_for", "TEXT", DT_SQL_PLAIN},
 	{"file", "TEXT HIDDEN", DT_SQL_FILE},
 	{0},
 };

@@ -262,6 +262,7 @@ static const char *const since_sql[] = {
 	" (SELECT n FROM gone WHERE gone.core=l.core), 0)",
 	"INSERT INTO pause SELECT * FROM source.pause",
 	"INSERT INTO change SELECT * FROM source.change",
+	"INSERT INTO waited SELECT * FROM source.waited",
 	"INSERT INTO hold SELECT * FROM source.hold",
 	/* for a part, it is not known how many were written */
 	"INSERT INTO written SELECT * FROM source.written WHERE ?1=0",

@@ -61,6 +61,7 @@ struct dt_vals_head {
 	"CREATE TABLE sum_line(sum INTEGER, row INTEGER, function INTEGER, calls INTEGER,"         \
 	" unknown INTEGER, total, least, greatest, key BLOB, buckets TEXT,"                        \
 	" PRIMARY KEY(sum, row)) WITHOUT ROWID;"                                                   \
+	"CREATE TABLE waited(tid INTEGER, begin_ticks INTEGER, end_ticks INTEGER, what TEXT);"     \
 	"CREATE TABLE hold(tid INTEGER, begin_ticks INTEGER, end_ticks INTEGER, why TEXT);"        \
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, core INTEGER, first INTEGER, records INTEGER," \
 	" min_ticks INTEGER, max_ticks INTEGER, events BLOB, vals BLOB);"                          \

@@ -290,6 +290,19 @@ int dt_store_event(struct dt_store *s, const struct dt_event_row *row, struct dt
 	return dt_store_run(s, EVENT, e);
 }
 
+int dt_store_waited(struct dt_store *s, const struct dt_waited_row *row, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[WAITED];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, row->tid);
+	dt_store_bind_u64(t, 2, row->begin);
+	dt_store_bind_u64(t, 3, row->end);
+	dt_store_bind_text(t, 4, row->text);
+	return dt_store_run(s, WAITED, e);
+}
+
 int dt_store_left_out(struct dt_store *s, const struct dt_left_out_row *row, struct dt_error *e)
 {
 	sqlite3_stmt *t = s->statement[LEFT_OUT];

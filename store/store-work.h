@@ -64,6 +64,7 @@ enum statement {
 	CHANGE,
 	HELD,
 	WRITTEN,
+	WAITED,
 	LEFT_OUT,
 	LEFT_RECORDS,
 	SUM,

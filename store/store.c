@@ -43,6 +43,7 @@ static const char *const statement_sql[STATEMENTS] = {
 	[CHANGE] = "INSERT INTO change VALUES(?,?,?,?)",
 	[HELD] = "INSERT INTO hold VALUES(?,?,?,?)",
 	[WRITTEN] = "INSERT INTO written VALUES(?,?,?,?)",
+	[WAITED] = "INSERT INTO waited VALUES(?,?,?,?)",
 	[LEFT_OUT] = "INSERT OR REPLACE INTO left_out VALUES(?,?,?,?,?,?,?)",
 	[SUM] = "INSERT OR REPLACE INTO sum VALUES(?,?,?,?,?)",
 	[SUM_LINE] = "INSERT OR REPLACE INTO sum_line VALUES(?,?,?,?,?,?,?,?,?,?)",

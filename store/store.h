@@ -252,6 +252,14 @@ struct dt_written_row {
 };
 int dt_store_written(struct dt_store *s, const struct dt_written_row *row, struct dt_error *e);
 
+/* What a thread waited for, as it was seen between two ticks, both of them within its wait. */
+struct dt_waited_row {
+	uint32_t tid;
+	uint64_t begin, end;
+	const char *text;
+};
+int dt_store_waited(struct dt_store *s, const struct dt_waited_row *row, struct dt_error *e);
+
 /* What a session has left out of a function's calls, since its filter did not want them. */
 struct dt_left_out_row {
 	uint32_t function;
