@@ -37,6 +37,32 @@ bool dt_chosen_end(const struct dt_choosing *k, const struct dt_call *c)
 	       dt_filter_end(k->filter, c);
 }
 
+int dt_chosen_run(struct dt_choosing *k, struct dt_reader *r, const struct dt_reader_range *range,
+		  const struct dt_pair_events *events, struct dt_error *e)
+{
+	struct dt_pair *p = dt_pair_new(r, events, range->values);
+	struct dt_span s;
+	int rc;
+
+	if (!p)
+		return dt_fail(e, "out of memory");
+	k->reader = r;
+	k->pair = p;
+	rc = dt_reader_start(r, range, e);
+	while (!rc && (rc = dt_reader_next(r, &s, e)) > 0) {
+		k->span = &s;
+		rc = dt_pair_span(p, &s) ? dt_fail(e, "out of memory") : 0;
+	}
+	k->span = NULL;
+	if (!rc)
+		dt_pair_finish(p);
+	if (!rc && k->filter && dt_filter_failed(k->filter))
+		rc = dt_fail(e, "out of memory");
+	dt_pair_free(p);
+	k->pair = NULL;
+	return rc;
+}
+
 /* What a pass knows. */
 struct pass {
 	struct dt_choosing choice;

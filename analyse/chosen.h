@@ -30,6 +30,14 @@ void dt_chosen_begin(const struct dt_choosing *choice, const struct dt_call *c);
  * its end. */
 bool dt_chosen_end(const struct dt_choosing *choice, const struct dt_call *c);
 
+/* Reads a range as dt_pair_run() does, and keeps the choice's span and pair up to date; filter
+ * NULL: all calls are wanted. The range has to have values if the filter needs them. Returns -1 on
+ * error.
+ */
+int dt_chosen_run(struct dt_choosing *choice, struct dt_reader *r,
+		  const struct dt_reader_range *range, const struct dt_pair_events *events,
+		  struct dt_error *e);
+
 /* A set of calls, by their numbers (dt_call.id). */
 struct dt_chosen_calls {
 	uint64_t *bits;

@@ -88,34 +88,60 @@ static uint32_t node_of_call(struct taking *t, const struct dt_call *c)
 	return parent;
 }
 
+static bool is_chosen(const struct taking *t, const struct dt_call *c)
+{
+	return !t->s->chosen || dt_chosen_has(t->s->chosen, c->id);
+}
+
 static void on_begin(void *ctx, const struct dt_call *c)
 {
 	struct taking *t = ctx;
+	const uint32_t *caller;
 
-	if (!t->failed)
+	if (t->failed)
+		return;
+	if (is_chosen(t, c)) {
 		*c->note = node_of_call(t, c);
+		return;
+	}
+	caller = dt_pair_caller_note(t->pair);
+	*c->note = caller ? *caller : 0;
+}
+
+/* Adds the time of a call that is not chosen to that of the chosen call that it is in. */
+static void add_to_caller(struct taking *t, const struct dt_call *c, uint64_t self)
+{
+	const uint32_t *note = c->note ? c->note : dt_pair_caller_note(t->pair);
+
+	if (note && *note && !(c->flags & DT_CALL_UNKNOWN))
+		t->s->node[*note].self += self;
 }
 
 static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct taking *t = ctx;
-	uint32_t i = t->failed ? 0 : c->note ? *c->note : node_of_call(t, c);
-	uint64_t took = dt_call_ticks(c);
+	uint64_t took = t->s->off ? c->waited : dt_call_ticks(c), self;
 	struct dt_stack_node *n;
+	uint32_t i;
 
+	if (t->failed)
+		return;
+	self = t->s->off ? c->waited_self : took > c->children ? took - c->children : 0;
+	t->s->seen++;
+	if (!is_chosen(t, c)) {
+		add_to_caller(t, c, self);
+		return;
+	}
+	i = c->note ? *c->note : node_of_call(t, c);
 	if (!i)
 		return;
+	t->s->taken++;
 	n = &t->s->node[i];
 	n->calls += !(c->flags & DT_CALL_NO_ENTRY);
 	if (c->flags & DT_CALL_UNKNOWN)
 		return;
-	if (t->s->off) {
-		n->total += c->waited;
-		n->self += c->waited_self;
-		return;
-	}
 	n->total += took;
-	n->self += took > c->children ? took - c->children : 0;
+	n->self += self;
 }
 
 int dt_stacks_read(struct dt_stacks *s, struct dt_reader *r, const struct dt_reader_range *range,

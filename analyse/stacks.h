@@ -7,7 +7,7 @@
 #ifndef DT_ANALYSE_STACKS_H
 #define DT_ANALYSE_STACKS_H
 
-#include "analyse/pair.h"
+#include "analyse/chosen.h"
 
 struct dt_stack_node {
 	uint32_t parent;   /* index; 0: no parent (nodes of threads, and node 0, which stands for
@@ -24,6 +24,9 @@ struct dt_stacks {
 	uint32_t n, room;
 	uint32_t *slot; /* hash table of nodes by parent and function; open addressing */
 	uint32_t slots;
+	const struct dt_chosen_calls
+		*chosen;      /* set by the caller: others take no time; NULL: all are chosen */
+	uint64_t seen, taken; /* calls in all; of the chosen */
 	bool off; /* set by the caller: times are those off the processor (analyse/waits.c) only */
 };
 

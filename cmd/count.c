@@ -25,6 +25,7 @@ static const char help[] =
 	"                         place is counted together, rows that are shown are exact\n"
 	"  -F, --function PAT     only of functions that match the shell pattern\n"
 	"  -N, --no-function PAT  not of those\n"
+	"  -f, --filter WORDS     only of calls that these words mean, as in devtrace calls\n"
 	"      --from TIME, --to TIME   begin, end there, as with cat\n"
 	"      --symbols FILE     for a text trace: addresses and names, as nm prints them\n"
 	"  -h, --help             show this\n"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "export/export.h"
+#include "analyse/chosen.h"
 #include "analyse/match.h"
 #include "analyse/stats.h"
 #include "cmd/commands.h"
@@ -26,6 +27,7 @@ static const char help[] =
 	"  -n, --rows N         only the first N functions\n"
 	"  -F, --function PAT   only functions that match the shell pattern\n"
 	"  -N, --no-function PAT  not those\n"
+	"  -f, --filter WORDS   only calls that these words mean in their trace, as in calls\n"
 	"      --from TIME      begin there in both: 1.5ms after the first record\n"
 	"      --to TIME        end there\n"
 	"      --json           as JSON, times in nanoseconds\n"
@@ -84,25 +86,57 @@ static bool add_stats(struct table *t, unsigned side, const struct dt_stats *s)
 	return sums != NULL;
 }
 
+/* A pass over the calls of one side. */
+struct side {
+	struct dt_stats stats;
+	struct dt_choosing choice;
+	uint64_t calls, taken;
+};
+
+static void on_begin(void *ctx, const struct dt_call *c)
+{
+	struct side *k = ctx;
+
+	if (k->choice.filter)
+		dt_chosen_begin(&k->choice, c);
+}
+
+static void on_end(void *ctx, const struct dt_call *c)
+{
+	struct side *k = ctx;
+
+	k->calls++;
+	if (k->choice.filter && !dt_chosen_end(&k->choice, c))
+		return;
+	k->taken++;
+	dt_stats_call(&k->stats, c);
+}
+
 static int read_side(struct table *t, unsigned side)
 {
 	struct dt_diff *d = t->diff;
 	struct dt_reader_range range = {.order = DT_BY_THREAD};
-	struct dt_stats stats = {0};
-	struct dt_pair_events events = {.end = dt_stats_call, .ctx = &stats};
+	struct side k = {.calls = 0};
+	struct dt_pair_events events = {.begin = on_begin, .end = on_end, .ctx = &k};
 	struct dt_error e;
 	double cost[256];
 	int status = 0;
 
 	if (!dt_cmd_range(d->reader[side], &d->when, &range) ||
-	    (d->subtract && !dt_cmd_costs(d->reader[side], cost)))
+	    (d->subtract && !dt_cmd_costs(d->reader[side], cost)) ||
+	    (d->filter && !(k.choice.filter = dt_cmd_filter(d->reader[side], d->filter))))
 		return 2;
+	range.values = k.choice.filter && dt_filter_needs_values(k.choice.filter);
 	events.cost = d->subtract ? cost : NULL;
-	if (dt_pair_run(d->reader[side], &range, &events, &e))
+	if (dt_chosen_run(&k.choice, d->reader[side], &range, &events, &e))
 		status = dt_cmd_fail("%s", e.text);
-	else if (stats.no_memory || !add_stats(t, side, &stats))
+	else if (k.stats.no_memory || !add_stats(t, side, &k.stats))
 		status = dt_cmd_fail("out of memory");
-	dt_stats_free(&stats);
+	else if (d->filter && k.taken != k.calls)
+		dt_cmd_fail("note: %c: -f leaves out %llu of %llu calls", 'A' + (int)side,
+			    (unsigned long long)(k.calls - k.taken), (unsigned long long)k.calls);
+	dt_stats_free(&k.stats);
+	dt_cmd_filter_free(k.choice.filter);
 	return status;
 }
 
@@ -380,6 +414,7 @@ static int parse(int argc, char **argv, struct dt_diff *d)
 						{"rows", required_argument, NULL, 'n'},
 						{"function", required_argument, NULL, 'F'},
 						{"no-function", required_argument, NULL, 'N'},
+						{"filter", required_argument, NULL, 'f'},
 						{"from", required_argument, NULL, 1},
 						{"to", required_argument, NULL, 2},
 						{"json", no_argument, NULL, 3},
@@ -394,9 +429,11 @@ static int parse(int argc, char **argv, struct dt_diff *d)
 			      &d->arguments, &d->results,  &d->pointers};
 	int c, status = -1;
 
-	while (status < 0 && (c = getopt_long(argc, argv, "s:n:F:N:h", options, NULL)) != -1) {
+	while (status < 0 && (c = getopt_long(argc, argv, "s:n:F:N:f:h", options, NULL)) != -1) {
 		if (c == 's' || c == 'n' || c == 'F' || c == 'N')
 			status = parse_text(d, c);
+		else if (c == 'f')
+			d->filter = optarg;
 		else if (c == 1)
 			d->when.from = optarg;
 		else if (c == 2)
@@ -414,6 +451,8 @@ static int parse(int argc, char **argv, struct dt_diff *d)
 		dt_cmd_fail("diff: --arguments, --results and --pointers are for --first");
 	else if (d->pointers && !d->arguments && !d->results)
 		dt_cmd_fail("diff: --pointers of what? say --arguments, --results, or both");
+	else if (d->first && d->filter)
+		dt_cmd_fail("diff: --first follows all calls: choose by -F and -N, not by -f");
 	else if (d->first && (d->subtract || d->rows || d->key))
 		dt_cmd_fail("diff: --first has no table: -s, -n and --subtract do not go with it");
 	else if (argc - optind != 2)

@@ -11,8 +11,9 @@ struct dt_diff {
 	struct dt_reader *reader[2];
 	struct dt_selection select;
 	struct dt_range_options when;
-	int key;       /* by what the table is sorted */
-	uint64_t rows; /* at most; 0: all */
+	const char *filter; /* only calls that these words mean; NULL: all */
+	int key;	    /* by what the table is sorted */
+	uint64_t rows;	    /* at most; 0: all */
 	bool json, subtract, first, arguments, results, pointers;
 };
 

@@ -20,6 +20,8 @@ static const char help[] =
 	"  -w, --width PIXELS    1200 when not given\n"
 	"      --off             each as wide as the time in which its thread was on no processor:\n"
 	"                        what the program waited for (needs record -S)\n"
+	"  -f, --filter WORDS    only calls that these words mean, as in devtrace calls; the time\n"
+	"                        of others is that of the calls that they are in, as in graph\n"
 	"      --from TIME       begin there: 1.5ms after the first record, or a number of ticks\n"
 	"      --to TIME         end there\n"
 	"  -h, --help            show this\n"
@@ -35,12 +37,27 @@ static bool is_empty(const struct dt_stacks *s)
 	return true;
 }
 
-static int write_picture(struct dt_reader *r, const struct dt_reader_range *range, FILE *f,
-			 unsigned width, bool off)
+/* Finds the calls that the words mean. Returns 0, or the exit status. */
+static int choose(struct dt_reader *r, const struct dt_reader_range *range, const char *words,
+		  struct dt_chosen_calls *chosen)
+{
+	struct dt_filter *f = dt_cmd_filter(r, words);
+	struct dt_error e;
+	int rc;
+
+	if (!f)
+		return 2;
+	rc = dt_chosen_read(chosen, f, r, range, NULL, NULL, &e);
+	dt_cmd_filter_free(f);
+	return rc ? dt_cmd_fail("%s", e.text) : 0;
+}
+
+static int draw(struct dt_reader *r, const struct dt_reader_range *range, FILE *f, unsigned width,
+		bool off, const struct dt_chosen_calls *chosen, const char *words)
 {
 	const char *command = dt_reader_meta(r, "command");
 	char title[256];
-	struct dt_stacks s = {.off = off};
+	struct dt_stacks s = {.off = off, .chosen = chosen};
 	struct dt_error e = {""};
 	int rc = dt_stacks_read(&s, r, range, &e);
 
@@ -48,15 +65,32 @@ static int write_picture(struct dt_reader *r, const struct dt_reader_range *rang
 		rc = dt_cmd_fail("%s", e.text);
 	} else if (s.n < 2) {
 		rc = dt_cmd_fail("there are no calls in this trace, or in this part of it");
+	} else if (words && !s.taken) {
+		rc = dt_cmd_fail("no call is one that -f means");
 	} else if (off && is_empty(&s)) {
 		rc = dt_cmd_fail("no call waited in this trace, or in this part of it");
 	} else {
-		dt_format(title, sizeof(title), "%s%s", command ? command : "devtrace",
-			  off ? ", off the processor" : "");
+		dt_format(title, sizeof(title), "%.100s%s%s%.100s", command ? command : "devtrace",
+			  off ? ", off the processor" : "", words ? ", only " : "",
+			  words ? words : "");
 		rc = dt_flame_write(&s, r, f, width, title, &e) < 0 ? dt_cmd_fail("%s", e.text) : 0;
 	}
+	if (!rc && words)
+		dt_cmd_say_filtered(s.taken, s.seen);
 	dt_stacks_free(&s);
 	return rc;
+}
+
+static int write_picture(struct dt_reader *r, const struct dt_reader_range *range, FILE *f,
+			 unsigned width, bool off, const char *words)
+{
+	struct dt_chosen_calls chosen = {0};
+	int status = words ? choose(r, range, words, &chosen) : 0;
+
+	if (!status)
+		status = draw(r, range, f, width, off, words ? &chosen : NULL, words);
+	dt_chosen_free(&chosen);
+	return status;
 }
 
 int dt_cmd_flame(int argc, char **argv)
@@ -66,11 +100,12 @@ int dt_cmd_flame(int argc, char **argv)
 						{"from", required_argument, NULL, 1},
 						{"to", required_argument, NULL, 2},
 						{"off", no_argument, NULL, 3},
+						{"filter", required_argument, NULL, 'f'},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	struct dt_reader_range range = {.order = DT_BY_THREAD};
 	struct dt_range_options when = {0};
-	const char *output = "devtrace.svg";
+	const char *output = "devtrace.svg", *words = NULL;
 	unsigned long width = 1200;
 	bool off = false;
 	struct dt_needs needs = {.n = 0};
@@ -79,7 +114,7 @@ int dt_cmd_flame(int argc, char **argv)
 	int o, status;
 	char *end;
 
-	while ((o = getopt_long(argc, argv, "o:w:h", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "o:w:f:h", options, NULL)) != -1) {
 		switch (o) {
 		case 'o':
 			output = optarg;
@@ -91,6 +126,9 @@ int dt_cmd_flame(int argc, char **argv)
 				dt_cmd_fail("-w %s: a width is 100 to 100000 pixels", optarg);
 				return dt_cmd_usage("flame");
 			}
+			break;
+		case 'f':
+			words = optarg;
 			break;
 		case 1:
 			when.from = optarg;
@@ -116,7 +154,7 @@ int dt_cmd_flame(int argc, char **argv)
 		return status;
 	}
 	status = dt_cmd_range(r, &when, &range) && (!off || dt_cmd_switches(r))
-			 ? write_picture(r, &range, part.file, (unsigned)width, off)
+			 ? write_picture(r, &range, part.file, (unsigned)width, off, words)
 			 : 1;
 	status = dt_output_end(&part, !status);
 	dt_cmd_say_lost(r);

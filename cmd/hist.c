@@ -24,6 +24,7 @@ static const char help[] =
 	"                         linear:WIDTH. A bucket is named by its lowest value\n"
 	"  -F, --function PAT     only of functions that match the shell pattern\n"
 	"  -N, --no-function PAT  not of those\n"
+	"  -f, --filter WORDS     only of calls that these words mean, as in devtrace calls\n"
 	"      --from TIME, --to TIME   begin, end there, as with cat\n"
 	"  -o, --output OUTPUT    there instead of standard output; NAME.svg: draws it\n"
 	"      --svg              draws it, as one SVG file for a browser\n"

@@ -175,6 +175,13 @@ void dt_cmd_filter_free(struct dt_filter *f)
 	dt_filter_free(f);
 }
 
+void dt_cmd_say_filtered(uint64_t taken, uint64_t all)
+{
+	if (taken != all)
+		dt_cmd_fail("note: -f leaves out %llu of %llu calls",
+			    (unsigned long long)(all - taken), (unsigned long long)all);
+}
+
 bool dt_cmd_switches(const struct dt_reader *r)
 {
 	if (dt_feed_has_switches(r))

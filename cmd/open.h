@@ -59,6 +59,9 @@ struct dt_filter *dt_cmd_filter(struct dt_reader *r, const char *words);
 /* Frees it; says if it has asked about texts of which the trace has none. f may be NULL. */
 void dt_cmd_filter_free(struct dt_filter *f);
 
+/* Says on stderr how many calls a filter leaves out, if any. */
+void dt_cmd_say_filtered(uint64_t taken, uint64_t all);
+
 /* Returns whether the trace has context switches, without which it is not known what waited. False:
  * it has none, which has been reported. */
 bool dt_cmd_switches(const struct dt_reader *r);

@@ -201,8 +201,7 @@ static void print_table(const struct dt_reader *r, struct waits *const *w, size_
 		printf(" %10llu", (unsigned long long)w[i]->times);
 		dt_table_time(r, w[i]->sum / w[i]->times);
 		dt_table_time(r, w[i]->most);
-		printf("  %-*s  %s\n", wide, dt_cmd_plain(reason(r, w[i])),
-		       name_of(r, w[i]));
+		printf("  %-*s  %s\n", wide, dt_cmd_plain(reason(r, w[i])), name_of(r, w[i]));
 	}
 	if (!n)
 		puts("nothing waited");

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "analyse/pair.h"
+#include "analyse/chosen.h"
 #include "cmd/lines.h"
 #include "cmd/value.h"
 #include "core/signature.h"
@@ -184,47 +184,96 @@ static int run_file(struct dt_values *v, struct dt_reader *r)
 	return rc ? dt_cmd_fail("%s", e.text) : 0;
 }
 
-/* ---- durations ---- */
+/* ---- calls ---- */
 
-struct duration_pass {
+/* A pass over calls: for durations, and for values of those that a filter wants. */
+struct call_pass {
 	struct file_pass file;
+	struct dt_choosing choice;
 	double ns;
+	uint64_t calls, taken;
 	bool failed; /* out of memory */
 };
 
-static void take_duration(void *ctx, const struct dt_call *c)
+static void on_begin(void *ctx, const struct dt_call *c)
 {
-	struct duration_pass *k = ctx;
+	struct call_pass *k = ctx;
+
+	if (k->choice.filter)
+		dt_chosen_begin(&k->choice, c);
+}
+
+/* Takes the value of a call as take_span() takes that of its record. */
+static int take_value(struct call_pass *k, const struct dt_call *c)
+{
+	bool result = k->file.v->value.result;
+	const uint64_t *value = result ? c->result : c->argument;
+	uint32_t row = result ? c->exit : c->entry;
+	const struct dt_site *site = row ? dt_reader_site(k->file.reader, row) : NULL;
+	struct plan *plan;
+
+	/* the result of a function that jumped to another one is that one's */
+	if (!value || !site || (result && c->flags & DT_CALL_TAIL))
+		return 0;
+	if (row >= k->file.plans && grow(&k->file))
+		return -1;
+	plan = &k->file.plan[row];
+	if (!plan->looked)
+		make_plan(&k->file, site, plan);
+	return plan->wanted ? k->file.v->take(k->file.v->ctx, process_of(&k->file, c->tid, site),
+					      dt_value_get(&plan->place, value))
+			    : 0;
+}
+
+static int take_duration(struct call_pass *k, const struct dt_call *c)
+{
 	const struct dt_site *site = dt_reader_site(k->file.reader, c->entry);
 	double ns = (double)dt_call_ticks(c) * k->ns;
 
-	if (c->flags & DT_CALL_UNTIMED || k->failed)
-		return;
-	if (c->function >= k->file.functions && grow(&k->file)) {
-		k->failed = true;
-		return;
-	}
-	if (k->file.shown[c->function])
-		k->failed = k->file.v->take(k->file.v->ctx, process_of(&k->file, c->tid, site),
-					    (struct dt_number){false, (uint64_t)(ns + 0.5)}) != 0;
+	if (c->flags & DT_CALL_UNTIMED)
+		return 0;
+	if (c->function >= k->file.functions && grow(&k->file))
+		return -1;
+	return k->file.shown[c->function]
+		       ? k->file.v->take(k->file.v->ctx, process_of(&k->file, c->tid, site),
+					 (struct dt_number){false, (uint64_t)(ns + 0.5)})
+		       : 0;
 }
 
-static int run_durations(struct dt_values *v, struct dt_reader *r)
+static void on_end(void *ctx, const struct dt_call *c)
 {
-	struct duration_pass k = {.file = {.v = v, .reader = r}, .ns = dt_reader_ns_per_tick(r)};
-	const struct dt_pair_events events = {.end = take_duration, .ctx = &k};
-	struct dt_reader_range range = {.order = DT_BY_THREAD};
+	struct call_pass *k = ctx;
+
+	k->calls++;
+	if (k->failed || (k->choice.filter && !dt_chosen_end(&k->choice, c)))
+		return;
+	k->taken++;
+	k->failed = (k->file.v->durations ? take_duration(k, c) : take_value(k, c)) != 0;
+}
+
+static int run_calls(struct dt_values *v, struct dt_reader *r)
+{
+	struct call_pass k = {.file = {.v = v, .reader = r}, .ns = dt_reader_ns_per_tick(r)};
+	const struct dt_pair_events events = {.begin = on_begin, .end = on_end, .ctx = &k};
+	struct dt_reader_range range = {.order = DT_BY_THREAD,
+					.values = !v->durations || v->filter};
 	struct dt_error e;
 	int rc;
 
-	if (!dt_cmd_range(r, &v->when, &range))
+	if (!dt_cmd_range(r, &v->when, &range) ||
+	    (v->filter && !(k.choice.filter = dt_cmd_filter(r, v->filter))))
 		return 2;
-	rc = dt_pair_run(r, &range, &events, &e);
+	rc = dt_chosen_run(&k.choice, r, &range, &events, &e);
 	if (!rc && k.failed)
 		rc = dt_fail(&e, "out of memory");
+	dt_cmd_filter_free(k.choice.filter);
 	free(k.file.plan);
 	free(k.file.shown);
-	return rc ? dt_cmd_fail("%s", e.text) : 0;
+	if (rc)
+		return dt_cmd_fail("%s", e.text);
+	if (v->filter)
+		dt_cmd_say_filtered(k.taken, k.calls);
+	return 0;
 }
 
 /* ---- text traces ---- */
@@ -281,6 +330,10 @@ static int run_text(struct dt_values *v, const char *path)
 		dt_cmd_fail("--durations are of calls: a text trace has only records");
 		return 2;
 	}
+	if (v->filter) {
+		dt_cmd_fail("-f is of calls: a text trace has only records");
+		return 2;
+	}
 	if (!v->value.result && !v->value.argument) {
 		dt_cmd_fail("'%.*s': a text trace has no names of parameters; say 1 to 4",
 			    (int)v->value.name_length, v->value.name);
@@ -316,13 +369,16 @@ bool dt_values_option(struct dt_values *v, int o, int *status)
 			*status = 2;
 		}
 		return true;
-	case 101:
+	case 'f':
+		v->filter = optarg;
+		return true;
+	case 301:
 		v->when.from = optarg;
 		return true;
-	case 102:
+	case 302:
 		v->when.to = optarg;
 		return true;
-	case 103:
+	case 303:
 		v->symbols = optarg;
 		return true;
 	default:
@@ -348,7 +404,7 @@ int dt_values_run(struct dt_values *v, int argc, char **argv, const char *comman
 	r = dt_cmd_open(argc, argv, command, &v->needs, &status);
 	if (!r)
 		return status;
-	status = v->durations ? run_durations(v, r) : run_file(v, r);
+	status = v->durations || v->filter ? run_calls(v, r) : run_file(v, r);
 	dt_cmd_say_lost(r);
 	dt_reader_close(r);
 	return status;

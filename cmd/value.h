@@ -41,6 +41,7 @@ struct dt_values {
 	struct dt_value value;
 	struct dt_selection select;
 	struct dt_range_options when;
+	const char *filter;    /* only calls that these words mean; NULL: all */
 	const char *symbols;   /* path of a file with symbols, for a text trace; or NULL */
 	struct dt_needs needs; /* what the command needs apart from the trace */
 	bool durations; /* take, instead of values, the calls' durations in ns, where known */
@@ -49,14 +50,15 @@ struct dt_values {
 };
 
 /* The options that such commands share, for getopt_long(). */
-#define DT_VALUES_OPTIONS "F:N:"
+#define DT_VALUES_OPTIONS "F:N:f:"
 /* clang-format off */
 #define DT_VALUES_LONG                                \
 	{"function", required_argument, NULL, 'F'},   \
 	{"no-function", required_argument, NULL, 'N'}, \
-	{"from", required_argument, NULL, 101},       \
-	{"to", required_argument, NULL, 102},         \
-	{"symbols", required_argument, NULL, 103}
+	{"filter", required_argument, NULL, 'f'},     \
+	{"from", required_argument, NULL, 301},       \
+	{"to", required_argument, NULL, 302},         \
+	{"symbols", required_argument, NULL, 303}
 /* clang-format on */
 /* Takes option o; false: it is none of those above. *status >= 0: exit with that. */
 bool dt_values_option(struct dt_values *v, int o, int *status);

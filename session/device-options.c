@@ -75,47 +75,6 @@ int dt_session_device_arguments(struct dt_session *s, struct dt_error *e)
 	return 0;
 }
 
-int dt_session_device_libcalls(struct dt_session *s, struct dt_error *e)
-{
-	char command[4096];
-	size_t n;
-
-	if (strpbrk(s->options.libcalls, "' \n:"))
-		return dt_fail(
-			e, "'%s' is no name of a module whose calls of libraries can be recorded",
-			s->options.libcalls);
-	n = dt_format(command, sizeof(command), "trace '* ^%s", s->options.libcalls);
-	if (n < sizeof(command))
-		n += put_removed(&s->options.select, command + n, sizeof(command) - n);
-	if (n < sizeof(command))
-		n += dt_format(command + n, sizeof(command) - n,
-			       "' new libcalls ARGS\ntrace libcalls on");
-	if (n >= sizeof(command))
-		return dt_fail(e, "the patterns of -N are too long");
-	return dt_device_write(&s->device, NULL, command, n, e);
-}
-
-int dt_session_device_contexts(struct dt_session *s, struct dt_error *e)
-{
-	const struct dt_options *o = &s->options;
-	char command[4096];
-	size_t n;
-
-	/* where no functions are traced there are no entries and exits to be paired */
-	if (o->idle ||
-	    (dt_selection_rest(&o->select) && (o->points || o->libcalls) && !o->arguments))
-		return 0;
-	n = dt_format(command, sizeof(command),
-		      "trace '+libc.so*:swapcontext +libc.so*:setcontext");
-	n += put_removed(&o->select, command + n, sizeof(command) - n);
-	if (n < sizeof(command))
-		n += dt_format(command + n, sizeof(command) - n,
-			       "' new contexts\ntrace contexts on");
-	if (n >= sizeof(command))
-		return dt_fail(e, "the patterns of -N are too long");
-	return dt_device_write(&s->device, NULL, command, n, e);
-}
-
 /*
  * Functions of libc that wait for something outside of the program. Those that are called very
  * often and seldom wait (pthread_mutex_lock) are not among them; their slow parts are.
@@ -155,11 +114,52 @@ static int trace_of_libc(struct dt_session *s, const char *name, const char *fun
 	return dt_device_write(&s->device, NULL, command, n, e);
 }
 
-int dt_session_device_causes(struct dt_session *s, struct dt_error *e)
+static int trace_causes(struct dt_session *s, struct dt_error *e)
 {
 	if (s->options.waits && trace_of_libc(s, "waits", waiting, e) < 0)
 		return -1;
 	return s->options.failures ? trace_of_libc(s, "failures", failing, e) : 0;
+}
+
+int dt_session_device_libcalls(struct dt_session *s, struct dt_error *e)
+{
+	char command[4096];
+	size_t n;
+
+	if (strpbrk(s->options.libcalls, "' \n:"))
+		return dt_fail(
+			e, "'%s' is no name of a module whose calls of libraries can be recorded",
+			s->options.libcalls);
+	n = dt_format(command, sizeof(command), "trace '* ^%s", s->options.libcalls);
+	if (n < sizeof(command))
+		n += put_removed(&s->options.select, command + n, sizeof(command) - n);
+	if (n < sizeof(command))
+		n += dt_format(command + n, sizeof(command) - n,
+			       "' new libcalls ARGS\ntrace libcalls on");
+	if (n >= sizeof(command))
+		return dt_fail(e, "the patterns of -N are too long");
+	return dt_device_write(&s->device, NULL, command, n, e) < 0 ? -1 : trace_causes(s, e);
+}
+
+int dt_session_device_contexts(struct dt_session *s, struct dt_error *e)
+{
+	const struct dt_options *o = &s->options;
+	char command[4096];
+	size_t n;
+
+	/* where no functions are traced there are no entries and exits to be paired */
+	if (o->idle ||
+	    (dt_selection_rest(&o->select) && (o->points || o->libcalls) && !o->arguments))
+		return 0;
+	n = dt_format(command, sizeof(command),
+		      "trace '+libc.so*:swapcontext +libc.so*:setcontext");
+	n += put_removed(&o->select, command + n, sizeof(command) - n);
+	if (n < sizeof(command))
+		n += dt_format(command + n, sizeof(command) - n,
+			       "' new contexts\ntrace contexts on");
+	if (n >= sizeof(command))
+		return dt_fail(e, "the patterns of -N are too long");
+	return dt_device_write(&s->device, NULL, command, n, e);
 }
 
 int dt_session_device_points(struct dt_session *s, struct dt_error *e)

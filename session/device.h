@@ -24,12 +24,9 @@ void dt_session_device_free(struct dt_session *s);
 int dt_session_device_select(struct dt_session *s, const struct dt_selection *select,
 			     struct dt_error *e);
 
-/* Makes the range `libcalls' for the option of that name, and switches it on. */
+/* Makes the ranges `libcalls', `waits' and `failures' for the options of these names, and switches
+ * them on. */
 int dt_session_device_libcalls(struct dt_session *s, struct dt_error *e);
-
-/* Makes the ranges `waits' and `failures' of libc's functions, for the options of these names, and
- * switches them on. */
-int dt_session_device_causes(struct dt_session *s, struct dt_error *e);
 
 /* Makes a range with the option ARGS, named `args0' and so on, for each of the options' argument
  * patterns, and switches it on. */

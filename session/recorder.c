@@ -418,6 +418,29 @@ void dt_recorder_drain(struct dt_session *s)
 	free(pos);
 }
 
+/* Adds up what was taken, at the end. failed: not all of it could be written. */
+static void account(struct dt_session *s, const struct round *k, bool failed)
+{
+	unsigned cores = s->targets.shared.geometry.cores;
+
+	if (failed) {
+		/* the file can not be written: no writer may wait for room any more */
+		atomic_store(&s->recorder_failed, true);
+		dt_shared_each(&s->targets.shared, m)
+			dt_rings_stop(m);
+	}
+	s->results.taken += k->mix.kernel_n;
+	s->results.lost += k->mix.kernel_lost;
+	for (unsigned i = 0; i < dt_domains(s) * (cores + 1); i++) {
+		const struct dt_domain *d = s->domain[i / (cores + 1)];
+		unsigned ring = i % (cores + 1);
+
+		s->results.taken += d->reader[ring].taken;
+		s->results.lost += d->reader[ring].lost_total;
+		s->results.stalls += dt_shared_ring_counts(d->shared, ring).stalls;
+	}
+}
+
 void *dt_recorder_main(void *session)
 {
 	struct dt_session *s = session;
@@ -484,22 +507,7 @@ void *dt_recorder_main(void *session)
 					       : IDLE_MS);
 		alert = false;
 	}
-	if (n < 0) {
-		/* the file can not be written: no writer may wait for room any more */
-		atomic_store(&s->recorder_failed, true);
-		dt_shared_each(&s->targets.shared, m)
-			dt_rings_stop(m);
-	}
-	s->results.taken += round.mix.kernel_n;
-	s->results.lost += round.mix.kernel_lost;
-	for (unsigned i = 0; i < dt_domains(s) * (cores + 1); i++) {
-		const struct dt_domain *d = s->domain[i / (cores + 1)];
-		unsigned ring = i % (cores + 1);
-
-		s->results.taken += d->reader[ring].taken;
-		s->results.lost += d->reader[ring].lost_total;
-		s->results.stalls += dt_shared_ring_counts(d->shared, ring).stalls;
-	}
+	account(s, &round, n < 0);
 	if (s->has_log)
 		dt_log_close(&s->log);
 	free(round.until);

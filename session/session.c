@@ -201,7 +201,6 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 	    dt_session_device_select(s, &o->select, e) < 0)
 		goto fail;
 	if ((o->libcalls && dt_session_device_libcalls(s, e) < 0) ||
-	    (o->libcalls && dt_session_device_causes(s, e) < 0) ||
 	    dt_session_device_arguments(s, e) < 0 ||
 	    (o->contexts && dt_session_device_contexts(s, e) < 0))
 		goto fail;

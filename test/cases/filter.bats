@@ -3,6 +3,7 @@
 # -f WORDS of report, calls and graph: which calls are meant. What is right: the same conditions in
 # SQL, on the table of calls.
 load read-helper
+bats_require_minimum_version 1.5.0
 
 setup_file() {
 	export dir
@@ -192,4 +193,80 @@ pairs() {
 	[ "$(devtrace calls w.db 2>/dev/null | grep -c ' = -1 ENOENT')" = 2 ]
 	run ! devtrace calls -f error=ENOSUCH e.db
 	[[ $output == *'the name of an error is wanted, as in error=ENOENT'* ]]
+
+@test "filter: hist and count -f take the values of these calls, and say what is left out" {
+	local words where n all
+	all=$(devtrace sql -n -c t.db 'SELECT count(*) FROM calls' | tr -d '\r')
+	while IFS='|' read -r words where; do
+		devtrace sql -n -c t.db "$known SELECT thread, arg0, result0, CAST(round(duration) AS INTEGER), timed, ended = 'tail' FROM calls WHERE $where" | tr -d '\r' >want
+		n=$(wc -l <want)
+		devtrace hist -f "$words" --durations --buckets linear:1000 --max 100000000 t.db >got 2>err
+		awk -F, '$5 { n[int($4 / 1000) * 1000]++ } END { for (v in n) print v, n[v] }' want | sort -n >durations
+		# a nanosecond at the edge of a bucket may be rounded otherwise
+		grep -v '^#' got | diff - durations >differs || [ "$(grep -c '^[<>]' differs)" -le 4 ] || { echo "$words"; cat differs; false; }
+		[ "$n" = "$all" ] || grep -q "note: -f leaves out $((all - n)) of $all calls" err || { echo "$words"; cat err; false; }
+		devtrace count -f "$words" -k 1 t.db 2>/dev/null | awk '!/^#/ { n[$2] += $3 } END { for (v in n) print v, n[v] }' | sort >got
+		awk -F, '$2 != "" { n[$2]++ } END { for (v in n) print v, n[v] }' want | sort | diff - got || { echo "count $words"; false; }
+	done < <(pairs)
+	# without -f as before, and with one that means all calls the same
+	for command in 'count -k 1' 'count -k result' 'hist --value 1' 'hist'; do
+		devtrace $command t.db >all
+		devtrace $command -f 'depth>0' t.db 2>/dev/null | diff all - || { echo "$command"; false; }
+	done
+}
+
+@test "filter: flame -f: each call's own time is the nearest of these calls' around it" {
+	local words where
+	devtrace sql -n -c t.db "SELECT id, parent, function, self, flags FROM calls" | tr -d '\r"' >every
+	while IFS='|' read -r words where; do
+		devtrace sql -n -c t.db "$known SELECT id FROM calls WHERE $where" | tr -d '\r' >want
+		devtrace flame -o f.svg -f "$words" t.db 2>/dev/null || { echo "$words: no picture"; false; }
+		python3 - <<-'PY' || { echo "$words"; false; }
+			import collections, csv, re
+			calls = {int(r[0]): r for r in csv.reader(open('every')) if r[0]}
+			wanted = {int(x) for x in open('want') if x.strip()}
+			unknown = 16 | 64 | 4096 | 8192 | 2048 # no entry, losses, backward, paused, no exit
+			top, seen = {}, set()
+			def nearest(i):
+			    while i and i not in wanted:
+			        i = int(calls[i][1]) if i in calls and calls[i][1] else 0
+			    return i
+			total = 0.0
+			for i, (_, parent, function, own, flags) in calls.items():
+			    if own and not int(flags) & unknown and nearest(i):
+			        total += float(own) / 1e6
+			svg = open('f.svg').read()
+			boxes = re.findall(r'data-d="(\d+)" data-n="([^"]*)"><title>[^<]*?([\d.]+) ms', svg)
+			width = sum(float(ms) for d, name, ms in boxes if d == '0')
+			assert abs(width - total) <= 0.002 * total + 0.01, (width, total)
+			names = {name for d, name, ms in boxes if d != '0' and name}
+			assert names and names <= {calls[i][2] for i in wanted}, names
+		PY
+	done < <(pairs)
+	# all calls: the same picture, but for the title
+	devtrace flame -o all.svg t.db
+	devtrace flame -o f.svg -f 'depth>0' t.db 2>/dev/null
+	diff <(grep -v 'id="title"' all.svg) <(grep -v 'id="title"' f.svg) && true
+	grep -q 'only depth&gt;0' f.svg
+}
+
+@test "filter: diff -f compares what report -f has of each" {
+	"$build/test/tool/maketrace" -n 5000 -c 2 -t 3 other.db >made2
+	local words where side
+	while IFS='|' read -r words where; do
+		devtrace diff --json -f "$words" t.db other.db >d.json 2>err || { cat err; false; }
+		devtrace report --json -f "$words" t.db >a.json 2>/dev/null
+		devtrace report --json -f "$words" other.db >b.json 2>/dev/null
+		python3 - <<-'PY' || { echo "$words"; false; }
+			import json
+			d = json.load(open('d.json'))
+			for side in 'ab':
+			    want = {x['function']: (x['calls'], x['timed'], round(x.get('total') or 0)) for x in json.load(open(side + '.json')) if x.get('calls') and 'function' in x}
+			    got = {x['function']: (x[side]['calls'], x[side]['timed'], round(x[side].get('total', 0))) for x in d if x[side]['calls']}
+			    assert got == want, (side, set(got.items()) ^ set(want.items()))
+		PY
+	done < <(pairs)
+	grep -q 'note: [AB]: -f leaves out [0-9]* of [0-9]* calls' err
+	run -2 devtrace diff --first -f leaf t.db other.db
+	[[ $output == *"--first follows all calls"* ]]
 }
