@@ -401,6 +401,20 @@ const char *dt_filter_beyond_calls(const struct dt_filter *f)
 			      : NULL;
 }
 
+const char *dt_filter_beyond_recording(const struct dt_filter *f)
+{
+	for (unsigned i = 0; i < f->terms; i++)
+		if (f->term[i].what == VALUE)
+			return "value";
+	return f->cores ? "core:" : f->events.n ? "event:" : NULL;
+}
+
+void dt_filter_forget(struct dt_filter *f, uint32_t tid)
+{
+	if (f->of_thread)
+		f->of_thread[tid < THREAD_OF ? tid : THREAD_OF] = 0;
+}
+
 bool dt_filter_looks_at_end(const struct dt_filter *f)
 {
 	for (unsigned i = 0; i < f->terms; i++)

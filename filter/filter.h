@@ -97,6 +97,12 @@ bool dt_filter_function(struct dt_filter *f, uint32_t function);
  * functions and what is known of a call; NULL: there is none. */
 const char *dt_filter_beyond_calls(const struct dt_filter *f);
 
+/* The same of what can not be chosen by while recording: cores, events, values. */
+const char *dt_filter_beyond_recording(const struct dt_filter *f);
+
+/* Forgets the answer about a thread, whose names have become known or others. */
+void dt_filter_forget(struct dt_filter *f, uint32_t tid);
+
 /* Returns whether the filter wants to know how calls end. */
 bool dt_filter_looks_at_end(const struct dt_filter *f);
 /* Returns the ticks after which a call is wanted whatever its end will be; 0: that depends on its

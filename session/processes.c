@@ -67,6 +67,8 @@ static void note_process(struct dt_session *s, pid_t pid, pid_t ppid, pid_t like
 		return;
 	dt_process_program(like, exe, sizeof(exe), cmdline, sizeof(cmdline));
 	dt_store_process(s->store, (uint32_t)pid, (uint32_t)ppid, exe, cmdline, dt_ticks(), NULL);
+	if (s->sieve)
+		dt_sieve_process(s->sieve, (uint32_t)pid, exe);
 }
 
 void dt_process_note(struct dt_session *s, struct dt_target *t)

@@ -477,7 +477,8 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 			    .begin = r->ticks,
 			    .function = at->function,
 			    .around = (uint8_t)dt_filter_around(v->filter, around, at->function),
-			    .wanted = dt_filter_begin(v->filter, &c, around)};
+			    .wanted = dt_filter_place(v->filter, 0, r->tid) &&
+				      dt_filter_begin(v->filter, &c, around)};
 	if (v->sums || v->filter_texts)
 		dt_sieve_sums_begin(v, f, &c, caller ? caller->note : s->note, r, core);
 	if (at->place == DT_SITE_ENTRY_ALONE) { /* its end is not known */
@@ -535,7 +536,8 @@ static uint32_t orphan(struct dt_sieve *v, struct sieve_thread *t, const struct 
 			t->gone[i].function = 0;
 			return t->gone[i].verdict;
 		}
-	wanted = dt_filter_begin(v->filter, &c, dt_filter_nobody(v->filter)) &&
+	wanted = dt_filter_place(v->filter, 0, r->tid) &&
+		 dt_filter_begin(v->filter, &c, dt_filter_nobody(v->filter)) &&
 		 (!v->looks_at_end || dt_filter_end(v->filter, &c));
 	if (!wanted)
 		dt_sieve_count(v, at->function, UINT64_MAX, 0, true);
@@ -631,7 +633,8 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 	if (t->alone.call || t->alone.verdict >= VERDICT_FIRST)
 		dt_sieve_sums_alone(v, t);
 	if ((r->kind == DT_ENTRY || r->kind == DT_EXIT) && at->function < v->functions) {
-		if (!t->whole && !v->one_rule && v->changes_stack[at->function])
+		if (!t->whole && !v->one_rule && v->changes_stack[at->function] &&
+		    dt_filter_place(v->filter, 0, r->tid))
 			dt_sieve_make_whole(v, t);
 		if (t->whole)
 			return remember(v, t, r->sp, dt_sieve_judge_whole(v, t, r, core, at));
@@ -640,7 +643,9 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 		return entry(v, t, r, core, at);
 	if (r->kind == DT_EXIT && at->function)
 		return leave(v, t, r, at);
-	return remember(v, t, r->sp, VERDICT_KEEP);
+	/* what is no call is wanted as its thread is */
+	return remember(v, t, r->sp,
+			dt_filter_place(v->filter, 0, r->tid) ? VERDICT_KEEP : VERDICT_DROP);
 }
 
 /* Calls fn for each frame of all threads. */

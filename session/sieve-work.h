@@ -151,6 +151,11 @@ struct dt_sieve {
 	struct dt_function_info *function; /* by row; strings are owned */
 	bool *changes_stack;		   /* by row: it is libc's swapcontext() or setcontext() */
 	uint32_t functions;
+	struct sieve_program {
+		uint32_t pid;
+		char *exe;
+	} *program; /* what each process executes */
+	size_t programs, program_room;
 	struct left *left; /* by row */
 	uint32_t lefts;
 	struct dt_sieve_counts counts;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/thread-table.h"
+
 #define HELD_MOST   (1u << 20) /* records of all rings that are held, at most */
 #define HELD_LEAST  4096u /* of one ring that are held at least, however many rings there are */
 #define PATIENCE_NS 2000000000u /* for which a call is held, at most, whose end decides */
@@ -133,9 +135,57 @@ static const char *module(const void *ctx, uint32_t row)
 	return "";
 }
 
+static struct sieve_program *program_of(const struct dt_sieve *v, uint32_t pid)
+{
+	size_t i = v->programs;
+
+	while (i && v->program[i - 1].pid != pid)
+		i--;
+	return i ? &v->program[i - 1] : NULL;
+}
+
+/* Names are those of the time at which a thread's first call is judged, or its process executes
+ * another program. */
 static void thread(const void *ctx, uint32_t tid, struct dt_meanings_thread *t)
 {
-	*t = (struct dt_meanings_thread){tid, "", NULL};
+	const struct dt_sieve *v = ctx;
+	uint32_t pid = dt_thread_table_process(v->session, tid);
+	const struct sieve_program *p = program_of(v, pid ? pid : tid);
+
+	*t = (struct dt_meanings_thread){pid ? pid : tid,
+					 dt_thread_table_known_name(v->session, tid),
+					 p ? p->exe : NULL};
+}
+
+void dt_sieve_thread(struct dt_sieve *v, uint32_t tid)
+{
+	dt_filter_forget(v->filter, tid);
+}
+
+void dt_sieve_process(struct dt_sieve *v, uint32_t pid, const char *exe)
+{
+	struct sieve_program *p = program_of(v, pid), *more;
+	char *copy = strdup(exe);
+
+	if (!p && v->programs == v->program_room) {
+		size_t room = v->program_room ? 2 * v->program_room : 16;
+
+		more = realloc(v->program, room * sizeof(*more));
+		v->program = more ? more : v->program;
+		v->program_room = more ? room : v->program_room;
+	}
+	if (!copy || (!p && v->programs == v->program_room)) {
+		v->no_memory = true;
+		free(copy);
+		return;
+	}
+	if (!p) {
+		p = &v->program[v->programs++];
+		*p = (struct sieve_program){.pid = pid};
+	}
+	free(p->exe);
+	p->exe = copy;
+	dt_filter_forget(v->filter, pid);
 }
 
 static const struct dt_event_row *event(const void *ctx, uint64_t body)
@@ -150,18 +200,16 @@ static struct dt_meanings meanings_of(const struct dt_sieve *v, double ns_per_ti
 
 /* ---- making one ---- */
 
-/* Refuses a word that only readers of traces can choose by. Returns -1 if there is one. */
-static int refuse(const char *word, struct dt_error *e)
+/* Refuses a word that only readers of traces can choose by. Returns -1 if there is one. also: what
+ * can be chosen by besides calls. */
+static int refuse(const char *word, const char *also, struct dt_error *e)
 {
 	return !word ? 0
 		     : dt_fail(e,
 			       "%s: only readers of a trace choose by that; while recording, "
-			       "functions, callers, depth, arguments, results and times can be "
-			       "chosen by%s",
-			       word,
-			       !strcmp(word, "thread:") || !strcmp(word, "process:")
-				       ? ", and `devtrace ctl watch' chooses threads and processes"
-				       : "");
+			       "functions, callers, depth, arguments, results%s and times can be "
+			       "chosen by",
+			       word, also);
 }
 
 int dt_sieve_check(const char *words, struct dt_error *e)
@@ -169,7 +217,7 @@ int dt_sieve_check(const char *words, struct dt_error *e)
 	struct dt_sieve nothing = {0};
 	struct dt_meanings m = meanings_of(&nothing, 1);
 	struct dt_filter *f = dt_filter_new(words, &m, e);
-	int rc = f ? refuse(dt_filter_beyond_calls(f), e) : -1;
+	int rc = f ? refuse(dt_filter_beyond_recording(f), ", threads, processes", e) : -1;
 
 	dt_filter_free(f);
 	return rc;
@@ -187,7 +235,7 @@ int dt_sieve_check_sums(const struct dt_options *o, struct dt_error *e)
 		return -1;
 	s = dt_sums_new(w.text, w.n, &m, e);
 	if (s)
-		rc = refuse(dt_sums_beyond_calls(s), e);
+		rc = refuse(dt_sums_beyond_calls(s), "", e);
 	dt_sums_free(s);
 	dt_sieve_words_free(&w);
 	return rc;
@@ -259,6 +307,9 @@ void dt_sieve_free(struct dt_sieve *v)
 		free((char *)v->function[i].file);
 		free((char *)v->function[i].signature);
 	}
+	for (size_t i = 0; i < v->programs; i++)
+		free(v->program[i].exe);
+	free(v->program);
 	free(v->function);
 	free(v->changes_stack);
 	free(v->left);

@@ -56,6 +56,11 @@ uint64_t dt_sieve_until(const struct dt_sieve *v, uint64_t until);
 /* Notes what a row of table function means. */
 void dt_sieve_function(struct dt_sieve *v, int64_t row, const struct dt_function_row *f);
 
+/* Notes that a thread has been described in the thread table, maybe anew. */
+void dt_sieve_thread(struct dt_sieve *v, uint32_t tid);
+/* Notes the path of the program that a process executes from now on. */
+void dt_sieve_process(struct dt_sieve *v, uint32_t pid, const char *exe);
+
 /* Writes the sums so far; with_records: also how many records of each core were left out, as is to
  * be done at the end. Returns -1 and an error. */
 int dt_sieve_account(struct dt_sieve *v, bool with_records, struct dt_error *e);

@@ -108,6 +108,7 @@ struct dt_thread_entry {
 	uint32_t tid, pid; /* tid 0: empty */
 	uint32_t domains;  /* bit n: it has been in the domain with that number */
 	bool recorded;	   /* it has been described in the trace file, if there is one */
+	char name[16];	   /* as it was described; "": not known */
 };
 
 /* An executable file, identified by its inode and device. */

@@ -12,6 +12,7 @@
 #include "process/memory.h"
 #include "process/status.h"
 #include "session/domain.h"
+#include "session/sieve.h"
 
 #define ANCESTORS 8 /* generations of parents that are looked at */
 
@@ -104,6 +105,11 @@ uint32_t dt_thread_table_process(const struct dt_session *s, uint32_t tid)
 	return s->thread_room ? entry_of(s, tid)->pid : 0;
 }
 
+const char *dt_thread_table_known_name(const struct dt_session *s, uint32_t tid)
+{
+	return s->thread_room ? entry_of(s, tid)->name : "";
+}
+
 static bool is_recorded(const struct dt_session *s, uint32_t tid)
 {
 	return s->thread_room && entry_of(s, tid)->recorded;
@@ -179,7 +185,10 @@ void dt_thread_table_note(struct dt_session *s, uint32_t tid, uint32_t pid, cons
 		return;
 	entry = entry_of(s, tid);
 	s->threads += !entry->tid;
-	*entry = (struct dt_thread_entry){tid, pid, entry->domains, name != NULL};
+	*entry = (struct dt_thread_entry){tid, pid, entry->domains, name != NULL, ""};
+	dt_format(entry->name, sizeof(entry->name), "%s", name ? name : "");
+	if (s->sieve)
+		dt_sieve_thread(s->sieve, tid);
 	if (s->store && name)
 		dt_store_thread(s->store, tid, pid, name, NULL);
 }

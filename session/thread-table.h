@@ -8,6 +8,9 @@
 /* Returns the process that a thread belongs to; 0: it is not known. With the lock. */
 uint32_t dt_thread_table_process(const struct dt_session *s, uint32_t tid);
 
+/* Returns the name with which a thread was described; "": none is known. With the lock. */
+const char *dt_thread_table_known_name(const struct dt_session *s, uint32_t tid);
+
 /* Notes that thread tid belongs to process pid, and writes it to the file with that name; name
  * NULL: it is not written yet. With the lock. */
 void dt_thread_table_note(struct dt_session *s, uint32_t tid, uint32_t pid, const char *name);

@@ -214,8 +214,6 @@ for x in json.load(sys.stdin):
 		[ ! -e started ]
 		[ ! -e no.db ]
 	done <<-'TEXT'
-		thread:worker|thread:: only readers of a trace choose by that
-		process:1|process:: only readers
 		core:0|core:: only readers
 		event:net:*|event:: only readers
 		value>1|value: only readers
@@ -273,4 +271,104 @@ for x in json.load(sys.stdin):
 	kill -9 $child
 	devtrace check k.db
 	[ -n "$(calls k.db)" ]
+}
+
+@test "sieve: by thread and process, what the program counts, and what a program executes" {
+	cat >named.c <<-'C'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		__attribute__((noipa)) int leaf(int n) { return n + 1; }
+		__attribute__((noipa)) int work(int n) { return leaf(n) * 2; }
+		static const char *const name[] = {"alpha", "beta", "gamma"};
+		static const int count[] = {300, 500, 700};
+		static void *run(void *a)
+		{
+			int i = (int)(long)a;
+			pthread_setname_np(pthread_self(), name[i]);
+			for (int k = 0; k < count[i]; k++)
+				work(k);
+			usleep(300000); /* until its name has been looked at */
+			return NULL;
+		}
+		static void some(int n)
+		{
+			while (n--)
+				work(n);
+		}
+		int main(int argc, char **argv)
+		{
+			pthread_t t[3];
+			if (argc == 1) {
+				some(111);
+				return 0;
+			}
+			for (long i = 0; i < 3; i++)
+				pthread_create(&t[i], NULL, run, (void *)i);
+			for (int i = 0; i < 3; i++)
+				pthread_join(t[i], NULL);
+			some(200);
+			if (!fork()) {
+				some(50);
+				execl(argv[1], argv[1], NULL);
+			}
+			wait(NULL);
+			return 0;
+		}
+	C
+	gcc -O1 -g -pthread -o named named.c
+	cp named other
+	while read -r want words; do
+		rm -f f.db
+		devtrace record -F work -F leaf --filter "$words" -o f.db ./named ./other >/dev/null 2>err || { cat err; false; }
+		[ "$(devtrace sql -n f.db 'SELECT count(*) FROM calls')" = "$want" ] || { echo "$words: $(devtrace sql -n f.db 'SELECT count(*) FROM calls'), not $want"; false; }
+		devtrace check f.db >checked 2>&1 || { cat checked; false; }
+		[ "$want" = 3722 ] || [ "$(devtrace report --left-out --json f.db | python3 -c 'import json, sys; print(sum(x["calls"] for x in json.load(sys.stdin)))')" = $((3722 - want)) ]
+	done <<-'TEXT'
+		1000 thread:beta
+		2000 thread:alpha thread:gamma
+		2722 -thread:beta
+		500 thread:beta leaf
+		700 process:named thread:gamma depth=1
+		222 process:other
+		3500 -process:other
+		3500 process:named
+		0 thread:nobody
+	TEXT
+	run -1 devtrace record --filter 'core:0' -o f.db ./named ./other
+	[[ ${lines[0]} == *"core:: only readers of a trace choose by that"*"threads, processes"* ]]
+}
+
+@test "sieve: of other threads, events are left out, too" {
+	cat >said.c <<-'C'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <unistd.h>
+		#include <devtrace.h>
+		__attribute__((noipa)) int work(int n) { DT_EVENT(9, 1, n); return n; }
+		static void *run(void *a)
+		{
+			pthread_setname_np(pthread_self(), "other");
+			for (int i = 0; i < 30; i++)
+				work(i);
+			usleep(300000);
+			return a;
+		}
+		int main(void)
+		{
+			pthread_t t;
+			pthread_create(&t, 0, run, 0);
+			for (int i = 0; i < 70; i++)
+				work(i);
+			pthread_join(t, 0);
+			return 0;
+		}
+	C
+	gcc -O1 -g -pthread -I"$BATS_TEST_DIRNAME/../../include" -B"$build/lib" -o said said.c
+	devtrace record --filter thread:other -o f.db ./said
+	[ "$(devtrace sql -n f.db "SELECT count(*) FROM records WHERE kind = 'V'")" = 30 ] || { devtrace sql f.db "SELECT kind, count(*) FROM records GROUP BY kind"; false; }
+	devtrace check -q f.db
 }
