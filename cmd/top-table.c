@@ -16,6 +16,7 @@
 #include "cmd/table.h"
 #include "cmd/top.h"
 #include "core/plain.h"
+#include "store/left-out.h"
 #include "process/threads.h"
 
 #define TURN_NS 1000000000ull
@@ -55,6 +56,7 @@ struct table {
 	uint64_t turns; /* those that are noted in `past' */
 	uint64_t lost;	/* records that are not in the trace */
 	enum column sort;
+	bool says_left_out; /* the head has a line more */
 	bool waits, paused, typing, ended, behind;
 	char filter[64];
 };
@@ -267,7 +269,25 @@ static void end_line(const struct table *k)
 	fputs(k->top->screen ? "\033[K\n" : "\n", stdout);
 }
 
-static void print_head(const struct table *k, unsigned width, const bool *chosen, bool bar)
+/* Says in a line of its own what a filter leaves out while this is recorded. */
+static void print_left_out(struct table *k, unsigned width)
+{
+	char line[256], words[160];
+	uint64_t functions, calls;
+
+	dt_left_out_words(k->r, words, sizeof(words));
+	calls = *words ? dt_left_out_calls(k->r, &functions) : 0;
+	k->says_left_out = *words;
+	if (!*words)
+		return;
+	dt_plain_cut(words, false);
+	dt_format(line, sizeof(line), "%llu calls of %llu functions left out: --filter '%s'",
+		  (unsigned long long)calls, (unsigned long long)(calls ? functions : 0), words);
+	print_text(line, width, false);
+	end_line(k);
+}
+
+static void print_head(struct table *k, unsigned width, const bool *chosen, bool bar)
 {
 	char line[256], lost[48] = "";
 
@@ -279,6 +299,7 @@ static void print_head(const struct table *k, unsigned width, const bool *chosen
 		  k->ended ? "  [recording has ended]" : "");
 	print_text(line, width, false);
 	end_line(k);
+	print_left_out(k, width);
 	if (k->top->screen) {
 		dt_format(line, sizeof(line), "%s%s%s",
 			  k->typing || *k->filter ? "filter: "
@@ -317,7 +338,7 @@ static int draw(struct table *k, struct dt_error *e)
 		fputs("\033[H", stdout);
 	used = choose(k, width, chosen, &bar);
 	print_head(k, width, chosen, bar);
-	for (size_t i = 0; i < n && i + 4 < rows; i++) {
+	for (size_t i = 0; i < n && i + 4 + k->says_left_out < rows; i++) {
 		for (enum column c = 0; c < NAME; c++) {
 			if (chosen[c] && c == CALLS)
 				printf("%*llu", WIDTH, (unsigned long long)row[i].s->calls);

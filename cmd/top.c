@@ -19,6 +19,7 @@ static const char help[] =
 	"                         the program itself (as attach)\n"
 	"  -N, --no-function PAT  do not trace those\n"
 	"  -S, --switches         context switches too: columns cpu and wait\n"
+	"      --filter WORDS     only calls that these words mean (as record); others are counted\n"
 	"  -n, --turns N          end after N seconds, paused or not\n"
 	"  -h, --help             show this\n"
 	"\n"
@@ -66,6 +67,7 @@ static int parse(int argc, char **argv, struct dt_recording *k, struct dt_top *t
 						{"no-function", required_argument, NULL, 'N'},
 						{"switches", no_argument, NULL, 'S'},
 						{"turns", required_argument, NULL, 'n'},
+						{"filter", required_argument, NULL, 1},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	int c;
@@ -77,6 +79,10 @@ static int parse(int argc, char **argv, struct dt_recording *k, struct dt_top *t
 		case 'F':
 		case 'N':
 			k->word[k->words++] = c == 'F' ? "-F" : "-N";
+			k->word[k->words++] = optarg;
+			break;
+		case 1:
+			k->word[k->words++] = "--filter";
 			k->word[k->words++] = optarg;
 			break;
 		case 'S':

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include "hook/target-switch.h"
+#include "core/device-ranges.h"
 #include "core/device-words.h"
 #include "core/words.h"
 #include "session/domain.h"
 #include "session/pauses.h"
 #include "session/places.h"
 #include "session/ranges.h"
+#include "session/sieve.h"
 #include "session/tids.h"
 
 static void *host_resize(void *ctx, void *p, size_t bytes)
@@ -445,13 +447,47 @@ static int ask_for(struct dt_session *s, enum dt_ask what, pid_t pid, struct dt_
 	return ask_owner(s, what, e);
 }
 
+/* Says what is chosen by, or chooses by other words. */
+static int filter(struct dt_session *s, const struct dt_asker *who, char *const *word, unsigned n,
+		  struct dt_error *e)
+{
+	char words[4096] = "";
+	struct dt_sieve *v;
+	size_t at = 0;
+
+	if (!s->store)
+		return dt_fail(e, "filter: this session has a log, and calls are chosen where they "
+				  "are written to a trace file (-o)");
+	if (n == 1 && !s->sieve)
+		return dt_device_answer(who, "all calls are written");
+	if (n == 1)
+		return dt_device_answer(who, "%s: %lu calls left out", dt_sieve_said(s->sieve),
+					(unsigned long)dt_sieve_counts(s->sieve).calls);
+	for (unsigned i = 1; i < n && at < sizeof(words); i++)
+		at += dt_format(words + at, sizeof(words) - at, "%s%s", i > 1 ? " " : "", word[i]);
+	if (at >= sizeof(words))
+		return dt_fail(e, "filter: the words are too long");
+	if (!strcmp(words, "-"))
+		words[0] = '\0';
+	if (s->sieve) {
+		if (dt_sieve_change(s->sieve, words, e) < 0)
+			return -1;
+	} else if (words[0]) {
+		v = dt_sieve_late(s, words, e);
+		if (!v)
+			return -1;
+		__atomic_store_n(&s->sieve, v, __ATOMIC_RELEASE);
+	}
+	s->changed = true;
+	return 0;
+}
+
 static int host_other(void *ctx, const struct dt_asker *who, char *const *word, unsigned n,
 		      struct dt_error *e)
 {
 	struct dt_session *s = ctx;
 	pid_t pid = 0;
 
-	(void)who;
 	if (dt_word_is(word[0], "attach"))
 		return pid_of(word, n, &pid, e) < 0 ? -1 : ask_for(s, DT_ASK_ATTACH, pid, e);
 	if (dt_word_is(word[0], "detach"))
@@ -466,6 +502,8 @@ static int host_other(void *ctx, const struct dt_asker *who, char *const *word, 
 		s->dump = dt_word_is(word[1], "-") ? NULL : strdup(word[1]);
 		return 0;
 	}
+	if (dt_word_is(word[0], "filter"))
+		return filter(s, who, word, n, e);
 	if (dt_word_is(word[0], "quit")) {
 		if (n != 1)
 			return dt_fail(e, "usage: quit");
@@ -536,6 +574,7 @@ static const struct dt_device_ops ops = {
 		      "detach      detach <PID>: no longer\n"
 		      "dump        dump <file>|-: where the log is written when triggers have "
 		      "stopped it\n"
+		      "filter      filter <words>|-: write only calls that these mean; -: all\n"
 		      "quit        end the session\n",
 };
 

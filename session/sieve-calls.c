@@ -536,6 +536,8 @@ static uint32_t orphan(struct dt_sieve *v, struct sieve_thread *t, const struct 
 			t->gone[i].function = 0;
 			return t->gone[i].verdict;
 		}
+	if (v->late) /* its entry may have been written before */
+		return VERDICT_KEEP;
 	wanted = dt_filter_place(v->filter, 0, r->tid) &&
 		 dt_filter_begin(v->filter, &c, dt_filter_nobody(v->filter)) &&
 		 (!v->looks_at_end || dt_filter_end(v->filter, &c));

@@ -133,6 +133,8 @@ struct sieve_asker {
 struct dt_sieve {
 	struct dt_session *session;
 	struct dt_filter *filter;
+	char *said;	   /* all words so far, as the file has them */
+	bool late;	   /* calls have been written before it began to choose */
 	bool looks_at_end; /* calls have to be held */
 	uint64_t least;	   /* ticks after which an open call is wanted; 0: that is not known */
 	uint64_t patience; /* ticks for which a call is held at most */
@@ -154,7 +156,7 @@ struct dt_sieve {
 	struct sieve_program {
 		uint32_t pid;
 		char *exe;
-	} *program; /* what each process executes */
+	} * program; /* what each process executes */
 	size_t programs, program_room;
 	struct left *left; /* by row */
 	uint32_t lefts;
@@ -174,6 +176,9 @@ struct dt_sieve {
 };
 
 /* ---- sieve.c ---- */
+
+/* Makes a filter for the sieve. */
+struct dt_filter *dt_sieve_filter(const struct dt_sieve *v, const char *words, struct dt_error *e);
 
 /* Returns a verdict that is undecided, with one reference. */
 uint32_t dt_verdict_new(struct dt_sieve *v);

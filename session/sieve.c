@@ -152,9 +152,8 @@ static void thread(const void *ctx, uint32_t tid, struct dt_meanings_thread *t)
 	uint32_t pid = dt_thread_table_process(v->session, tid);
 	const struct sieve_program *p = program_of(v, pid ? pid : tid);
 
-	*t = (struct dt_meanings_thread){pid ? pid : tid,
-					 dt_thread_table_known_name(v->session, tid),
-					 p ? p->exe : NULL};
+	*t = (struct dt_meanings_thread){
+		pid ? pid : tid, dt_thread_table_known_name(v->session, tid), p ? p->exe : NULL};
 }
 
 void dt_sieve_thread(struct dt_sieve *v, uint32_t tid)
@@ -241,6 +240,18 @@ int dt_sieve_check_sums(const struct dt_options *o, struct dt_error *e)
 	return rc;
 }
 
+struct dt_filter *dt_sieve_filter(const struct dt_sieve *v, const char *words, struct dt_error *e)
+{
+	struct dt_meanings m = meanings_of(v, 1 / v->session->ticks_per_ns);
+
+	return dt_filter_new(words, &m, e);
+}
+
+const char *dt_sieve_said(const struct dt_sieve *v)
+{
+	return v->said && *v->said ? v->said : "all calls";
+}
+
 /* Returns the words of the filter, whether it was asked for or not. */
 static const char *filter_of(const struct dt_options *o)
 {
@@ -279,6 +290,7 @@ struct dt_sieve *dt_sieve_new(struct dt_session *s, struct dt_error *e)
 		goto fail;
 	v->behind = v->sums && dt_sums_wants_arguments(v->sums);
 	dt_sieve_sums_texts(v);
+	v->said = strdup(filter_of(o));
 	note_filter(s->store, o);
 	v->looks_at_end = dt_filter_looks_at_end(v->filter);
 	v->least = (uint64_t)dt_filter_least(v->filter);
@@ -317,6 +329,7 @@ void dt_sieve_free(struct dt_sieve *v)
 	free(v->verdict);
 	free(v->unused);
 	dt_filter_free(v->filter);
+	free(v->said);
 	free(v);
 }
 

@@ -34,6 +34,17 @@ int dt_sieve_check_sums(const struct dt_options *o, struct dt_error *e);
 struct dt_sieve *dt_sieve_new(struct dt_session *s, struct dt_error *e);
 void dt_sieve_free(struct dt_sieve *v);
 
+/* Makes the sieve of a session that has written all calls so far: those that are open then are
+ * written, and are not known as callers of others. NULL and an error. */
+struct dt_sieve *dt_sieve_late(struct dt_session *s, const char *words, struct dt_error *e);
+
+/* Chooses by other words from now on, "" for all calls. Open calls of which the end should have
+ * decided are written. Returns -1 and an error, and nothing has changed. */
+int dt_sieve_change(struct dt_sieve *v, const char *words, struct dt_error *e);
+
+/* Returns all words so far, each after ", then ". */
+const char *dt_sieve_said(const struct dt_sieve *v);
+
 /* Takes what has been mixed of a ring, which the store knows as `core'. Returns -1 and an error. */
 int dt_sieve_take(struct dt_sieve *v, unsigned ring, unsigned core, const struct dt_mix *m,
 		  struct dt_error *e);

@@ -53,3 +53,18 @@ uint64_t dt_left_out_calls(struct dt_reader *r, uint64_t *functions)
 		*functions = sum[1];
 	return sum[0];
 }
+
+void dt_left_out_words(struct dt_reader *r, char *out, size_t size)
+{
+	static const char sql[] = "SELECT value FROM meta WHERE key='filter'";
+	const char *text = NULL;
+	sqlite3_stmt *q;
+
+	out[0] = '\0';
+	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) != SQLITE_OK)
+		return;
+	if (sqlite3_step(q) == SQLITE_ROW)
+		text = (const char *)sqlite3_column_text(q, 0);
+	dt_format(out, size, "%s", text ? text : "");
+	sqlite3_finalize(q);
+}

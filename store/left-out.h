@@ -14,4 +14,8 @@ int dt_left_out_read(struct dt_reader *r, void (*fn)(void *ctx, const struct dt_
 /* Returns how many calls were left out. *functions: of how many functions; it may be NULL. */
 uint64_t dt_left_out_calls(struct dt_reader *r, uint64_t *functions);
 
+/* Writes the words by which calls are chosen, as the file has them by now, also while it is being
+ * recorded; "": all calls are written. */
+void dt_left_out_words(struct dt_reader *r, char *out, size_t size);
+
 #endif

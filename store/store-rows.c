@@ -121,6 +121,39 @@ int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, s
 	return known->row;
 }
 
+static const char *text_of(sqlite3_stmt *q, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(q, column);
+
+	return text ? text : "";
+}
+
+int dt_store_functions(struct dt_store *s,
+		       void (*fn)(void *ctx, int64_t row, const struct dt_function_row *f),
+		       void *ctx, struct dt_error *e)
+{
+	static const char sql[] =
+		"SELECT id, module, address, size, name, file, line, signature FROM function";
+	sqlite3_stmt *q;
+	int rc;
+
+	if (dt_store_begin(s, e) || sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) != SQLITE_OK)
+		return dt_store_fail(s, e);
+	while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
+		const struct dt_function_row f = {.module = sqlite3_column_int64(q, 1),
+						  .address = (uint64_t)sqlite3_column_int64(q, 2),
+						  .size = (uint64_t)sqlite3_column_int64(q, 3),
+						  .name = text_of(q, 4),
+						  .file = text_of(q, 5),
+						  .line = (uint32_t)sqlite3_column_int64(q, 6),
+						  .signature = text_of(q, 7)};
+
+		fn(ctx, sqlite3_column_int64(q, 0), &f);
+	}
+	sqlite3_finalize(q);
+	return rc == SQLITE_DONE ? 0 : dt_store_fail(s, e);
+}
+
 int64_t dt_store_type(struct dt_store *s, const char *text, struct dt_error *e)
 {
 	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */

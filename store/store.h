@@ -192,6 +192,11 @@ int dt_store_module_end(struct dt_store *s, int64_t module, uint64_t end_ticks, 
 /* Returns the number of a function's row, adding it unless it was put before (same module, address
  * and variant). */
 int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, struct dt_error *e);
+
+/* Calls fn for each function that has a row. Returns -1 and an error. */
+int dt_store_functions(struct dt_store *s,
+		       void (*fn)(void *ctx, int64_t row, const struct dt_function_row *f),
+		       void *ctx, struct dt_error *e);
 /* Returns the number of the row of a type's description (symbols/symtab.h), adding it unless the
  * same text was put before. */
 int64_t dt_store_type(struct dt_store *s, const char *text, struct dt_error *e);

@@ -372,3 +372,119 @@ for x in json.load(sys.stdin):
 	[ "$(devtrace sql -n f.db "SELECT count(*) FROM records WHERE kind = 'V'")" = 30 ] || { devtrace sql f.db "SELECT kind, count(*) FROM records GROUP BY kind"; false; }
 	devtrace check -q f.db
 }
+
+# phase N: the program calls work, and leaf in it, N times
+phase() {
+	echo "$1" >&"$to"
+	until grep -q "^$1 done" said; do sleep 0.02; done
+}
+
+# begin [OPTION...]: a session `live' of a program that waits for its phases
+begin() {
+	cat >phases.c <<-'C'
+		#include <stdio.h>
+		__attribute__((noipa)) int leaf(int n) { return n + 1; }
+		__attribute__((noipa)) int work(int n) { return leaf(n) * 2; }
+		int main(void)
+		{
+			int n;
+			while (scanf("%d", &n) == 1) {
+				for (int k = 0; k < n; k++)
+					work(k);
+				printf("%d done\n", n);
+				fflush(stdout);
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -g -o phases phases.c
+	rm -f fifo said p.db
+	mkfifo fifo
+	export XDG_RUNTIME_DIR=$PWD
+	devtrace record -s live "$@" -o p.db ./phases <fifo >said 2>err 3>&- &
+	session=$!
+	exec {to}>fifo
+}
+
+end() {
+	exec {to}>&-
+	wait $session
+	devtrace check p.db >checked 2>&1 || { cat checked; false; }
+}
+
+left() {
+	devtrace report --left-out --json p.db | python3 -c 'import json, sys; print(sum(x["calls"] for x in json.load(sys.stdin) if x["left_out"] == sys.argv[1]))' "$1"
+}
+
+@test "sieve: other words by ctl while it records" {
+	begin --filter '-*'
+	phase 100
+	[ "$(devtrace ctl -s live filter)" = '-*: 200 calls left out' ]
+	devtrace ctl -s live 'filter leaf'
+	phase 200
+	devtrace ctl -s live 'filter depth<3 -leaf'
+	phase 300
+	# what is wrong changes nothing
+	run -1 devtrace ctl -s live 'filter core:1'
+	[ "${#lines[@]}" = 1 ]
+	run -1 devtrace ctl -s live 'filter time>1parsec'
+	[ "${#lines[@]}" = 1 ]
+	phase 50
+	devtrace ctl -s live 'filter -'
+	phase 400
+	end
+	[ "$(of work p.db)" = 750 ]
+	[ "$(of leaf p.db)" = 600 ]
+	[ "$(left work)" = 300 ]
+	[ "$(left leaf)" = 450 ]
+	run -0 --separate-stderr devtrace report p.db
+	[[ $stderr == *"--filter '-*, then leaf, then depth<3 -leaf, then all calls'"* ]]
+	[ "$(sqlite3 p.db 'SELECT group_concat(command, ";") FROM change')" = 'filter leaf;filter depth<3 -leaf;filter -' ]
+}
+
+@test "sieve: words by ctl for a session that wrote all calls so far" {
+	begin
+	phase 100
+	[ "$(devtrace ctl -s live filter)" = 'all calls are written' ]
+	devtrace ctl -s live 'filter caller:work'
+	phase 200
+	devtrace ctl -s live 'filter result>1 work'
+	phase 300
+	end
+	[ "$(of work p.db)" = 400 ]
+	[ "$(of leaf p.db)" = 300 ]
+	# main was open when the words came: it is written with its end
+	[ "$(devtrace sql -n p.db "SELECT ended FROM calls WHERE function = 'main'")" = returned ]
+	# without a file there is nothing to choose for
+	devtrace attach -d -s none $$ >/dev/null 2>&1 || skip "no session without a file"
+	run -1 devtrace ctl -s none 'filter work'
+	[[ ${lines[0]} == *"this session has a log"* ]]
+	devtrace ctl -s none quit
+}
+
+@test "sieve: top and report --live say what is left out, by the words of now" {
+	begin --filter work
+	phase 100
+	devtrace ctl -s live 'filter -work'
+	phase 200
+	sleep 1
+	timeout 3 devtrace report --live p.db >live 2>&1 || true
+	# 100 of leaf by the first words, 200 of work by the second
+	grep -q "^300 calls of 2 functions left out: --filter 'work, then -work'$" live || { cat live; false; }
+	end
+	[ "$(left work)" = 200 ]
+	./phases <fifo >said 3>&- &
+	program=$!
+	exec {to}>fifo
+	phase 10
+	timeout 30 devtrace top -n 3 --filter '-work' -F work -F leaf $program >top 2>&1 3>&- &
+	top=$!
+	while kill -0 $top 2>/dev/null; do
+		echo 7 >&"$to"
+		sleep 0.1
+	done
+	wait $top || true
+	exec {to}>&-
+	wait $program
+	grep -qE "^[1-9][0-9]* calls of 1 functions left out: --filter '-work'$" top || { cat top; false; }
+}

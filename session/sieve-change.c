@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Other words for a sieve while it chooses. */
+#include "session/sieve-work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/processes.h"
+
+/* The file's meta value of all words that it was recorded with, at most. */
+#define WORDS_MAX 8192
+
+/* Adds words to those that the file says it was recorded with. */
+static void note_words(struct dt_sieve *v, const char *words)
+{
+	const char *before = dt_sieve_said(v);
+	size_t room = strlen(before) + strlen(words) + 32;
+	char *more = room < WORDS_MAX ? malloc(room) : NULL;
+
+	if (!more)
+		return; /* the table `change' has them, too */
+	dt_format(more, room, "%s, then %s", before, *words ? words : "all calls");
+	free(v->said);
+	v->said = more;
+	dt_store_meta(v->session->store, "filter", more, NULL);
+}
+
+/*
+ * Goes through the open calls: those whose end should decide are written, since they were begun
+ * under other words, and what those in them may know of the calls around is found anew.
+ */
+static void reopen(struct dt_sieve *v)
+{
+	for (size_t i = 0; i < v->thread_room; i++) {
+		struct sieve_thread *t = v->thread[i];
+
+		if (t)
+			dt_sieve_decide(v, t->alone.verdict, true);
+		for (uint32_t k = 0; t && k < t->stacks; k++) {
+			struct stack *s = t->stack[k];
+			uint32_t around = dt_filter_nobody(v->filter);
+
+			s->around = (uint8_t)around;
+			for (uint32_t n = 0; n < s->n; n++) {
+				struct frame *f = &s->frame[n];
+
+				dt_sieve_decide(v, f->verdict, true);
+				around = dt_filter_around(v->filter, around, f->function);
+				f->around = (uint8_t)around;
+			}
+		}
+	}
+}
+
+int dt_sieve_change(struct dt_sieve *v, const char *words, struct dt_error *e)
+{
+	struct dt_filter *f;
+
+	if (v->one_rule && v->session->options.sums)
+		return dt_fail(e, "filter: this session writes sums only, no calls (--sum without "
+				  "--filter)");
+	if (dt_sieve_check(words, e) < 0 || !(f = dt_sieve_filter(v, words, e)))
+		return -1;
+	dt_filter_free(v->filter);
+	v->filter = f;
+	v->one_rule = false;
+	dt_sieve_sums_texts(v);
+	v->looks_at_end = dt_filter_looks_at_end(f);
+	v->least = (uint64_t)dt_filter_least(f);
+	note_words(v, words);
+	reopen(v);
+	return 0;
+}
+
+static void add_function(void *ctx, int64_t row, const struct dt_function_row *f)
+{
+	dt_sieve_function(ctx, row, f);
+}
+
+struct dt_sieve *dt_sieve_late(struct dt_session *s, const char *words, struct dt_error *e)
+{
+	struct dt_sieve *v = NULL;
+
+	if (dt_sieve_check(words, e) < 0)
+		return NULL;
+	s->options.filter = words;
+	v = dt_sieve_new(s, e);
+	s->options.filter = NULL;
+	if (!v)
+		return NULL;
+	v->late = true;
+	free(v->said);
+	v->said = NULL;
+	note_words(v, words);
+	if (dt_store_functions(s->store, add_function, v, e) < 0) {
+		dt_sieve_free(v);
+		return NULL;
+	}
+	for (const struct dt_target *t = s->first; t; t = t->next) {
+		char exe[4096], cmdline[16];
+
+		dt_process_program(t->pid, exe, sizeof(exe), cmdline, sizeof(cmdline));
+		dt_sieve_process(v, (uint32_t)t->pid, exe);
+	}
+	return v;
+}
