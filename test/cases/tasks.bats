@@ -84,7 +84,7 @@ slowest() {
 column() {
 	awk -v n="$1" -v name="$2" '{ for (i = 13; i <= NF; i++) if ($i == name) {
 		at = 2 * n - 1
-		print $at * ($(at + 1) == "s" ? 1e6 : $(at + 1) == "ms" ? 1e3 : $(at + 1) == "us" ? 1 : 1e-3)
+		printf "%d\n", $at * ($(at + 1) == "s" ? 1e6 : $(at + 1) == "ms" ? 1e3 : $(at + 1) == "us" ? 1 : 1e-3)
 		exit
 	} }' "$dir/screen"
 }
@@ -215,23 +215,39 @@ counted() {
 	oracle 'open.*"none.tar".* = -1 ENOENT' ./script2
 }
 
+# hold: a process that has locked the file `held' until release
+hold() {
+	rm -f gate
+	mkfifo -m 666 gate
+	as sh -c 'exec 9>held; flock 9; read x <gate' 3>&- &
+	until [ -e held ] && ! flock -n held true; do sleep 0.05; done
+}
+
+release() {
+	echo >gate
+}
+
 @test "tasks, why slow: it waits for a lock that another process holds" {
-	as sh -c 'exec 9>held; flock 9; exec sleep 2' 3>&- &
-	until [ -e held ] && ! flock -n held true; do :; done
+	hold
+	# for a second from when the program waits on
+	(
+		until grep -qE -- "-> .*:$(stat -c %i held) " /proc/locks; do sleep 0.05; done
+		sleep 1
+		release
+	) 3>&- &
 	slowest flock -o w.db flock held true
-	# and for whom: flock(1), which took the lock, has ended and left it to the sleep
-	as "$dt" report --waits w.db >waits
-	grep -E 'the lock of .*/held, held by [0-9]+ \(sleep\) +flock$' waits || { cat waits; false; }
-	# it was waiting, not computing: columns wait and cpu
-	[ "$(column 4 flock | cut -d. -f1)" -gt 100000 ]
-	[ "$(column 3 flock | cut -d. -f1)" -lt 100000 ]
 	wait
+	# and for whom: flock(1), which took the lock, has ended and left it to the shell
+	as "$dt" report --waits w.db >waits
+	grep -E 'the lock of .*/held, held by [0-9]+ \(sh\) +flock$' waits || { cat waits; false; }
+	# it was waiting, not computing: columns wait and cpu
+	[ "$(column 4 flock | cut -d. -f1)" -gt 900000 ]
+	[ "$(column 3 flock | cut -d. -f1)" -lt 100000 ]
 	[ -n "${TASKS_PEERS-}" ] || return 0
-	as sh -c 'exec 9>held; flock 9; exec sleep 20' 3>&- &
-	until ! flock -n held true; do :; done
-	peers slow '`flock`: another process has the lock' 'flock$|flock ' timeout 1 flock held true
-	kill $!
-	wait || true
+	hold
+	peers slow '`flock`: another process has the lock' 'flock(64)?$|flock ' flock -w 1 held true
+	release
+	wait
 }
 
 @test "tasks, why slow: it sleeps" {
