@@ -77,6 +77,8 @@ static void note_threads(struct dt_session *s, struct seen *seen, const struct d
 			continue;
 		seen->tid[tid % 256] = tid;
 		dt_thread_table_new(s, &r[i]);
+		if (s->sieve)
+			dt_sieve_thread(s->sieve, tid);
 	}
 }
 

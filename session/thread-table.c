@@ -12,7 +12,6 @@
 #include "process/memory.h"
 #include "process/status.h"
 #include "session/domain.h"
-#include "session/sieve.h"
 
 #define ANCESTORS 8 /* generations of parents that are looked at */
 
@@ -187,8 +186,6 @@ void dt_thread_table_note(struct dt_session *s, uint32_t tid, uint32_t pid, cons
 	s->threads += !entry->tid;
 	*entry = (struct dt_thread_entry){tid, pid, entry->domains, name != NULL, ""};
 	dt_format(entry->name, sizeof(entry->name), "%s", name ? name : "");
-	if (s->sieve)
-		dt_sieve_thread(s->sieve, tid);
 	if (s->store && name)
 		dt_store_thread(s->store, tid, pid, name, NULL);
 }

@@ -193,6 +193,7 @@ pairs() {
 	[ "$(devtrace calls w.db 2>/dev/null | grep -c ' = -1 ENOENT')" = 2 ]
 	run ! devtrace calls -f error=ENOSUCH e.db
 	[[ $output == *'the name of an error is wanted, as in error=ENOENT'* ]]
+}
 
 @test "filter: hist and count -f take the values of these calls, and say what is left out" {
 	local words where n all

@@ -215,8 +215,9 @@ print(rows[0]["function"])' >"$dir/first"
 	[ "$output" = "devtrace: no switches in this trace: record with -S" ]
 }
 
-@test "waits: for whom: what a program knows of its own locks, pipes, children, sockets" {
-	gcc -O1 -g -pthread -Wno-unused-result -o "$dir/waits-for" "$root/test/programs/waits-for.c"
+# records a program that says what it waits for, and what is seen of that
+watch_waits() {
+	rm -f "$dir/locked" "$dir/lslocks"
 	"$dt" record -S -F 'wait_*' -F 'libc*:pthread_mutex_lock' -o "$dir/w.db" "$dir/waits-for" "$dir/locked" >"$dir/w.said" 3>&- &
 	program=$!
 	# who holds the file's lock is what lslocks says, too
@@ -227,7 +228,18 @@ print(rows[0]["function"])' >"$dir/first"
 	done
 	wait $program
 	"$dt" sql --csv --no-header "$dir/w.db" "SELECT function || ': ' || waited_for FROM calls WHERE waited > 50000000 AND function LIKE 'wait%'" | tr -d '\r"' | sort >"$dir/w.seen"
-	sort "$dir/w.said" | diff - "$dir/w.seen"
+}
+
+@test "waits: for whom: what a program knows of its own locks, pipes, children, sockets" {
+	gcc -O1 -g -pthread -Wno-unused-result -o "$dir/waits-for" "$root/test/programs/waits-for.c"
+	# what is said is right each time; on a busy machine a wait may be over before it has been looked at
+	for _ in 1 2 3; do
+		watch_waits
+		grep -v '^$' "$dir/w.seen" | comm -23 - <(sort "$dir/w.said") >"$dir/w.wrong"
+		[ ! -s "$dir/w.wrong" ] || { cat "$dir/w.wrong"; false; }
+		sort "$dir/w.said" | diff - "$dir/w.seen" >"$dir/w.differs" && break
+	done
+	[ ! -s "$dir/w.differs" ] || { cat "$dir/w.differs"; false; }
 	for kind in 'wait_file FLOCK' 'wait_posix POSIX'; do
 		holder=$(sed -n "s/^${kind% *}: .*held by \([0-9]*\) .*/\1/p" "$dir/w.seen")
 		grep -qE "^ *$holder +${kind#* } +$dir/locked" "$dir/lslocks"
