@@ -220,7 +220,8 @@ static void lose_inside(struct dt_pair *p, struct dt_thread_stack *t, const stru
 	p->next_loss = dt_losses_next(p, s->core, s->ticks[i]);
 }
 
-/* Leaves out the time since a function was done, at its exit: what it has filled in was captured. */
+/* Leaves out the time since a function was done, at its exit: what it has filled in was captured.
+ */
 static void left(struct dt_pair *p, struct dt_thread_stack *t, uint64_t before, uint64_t held)
 {
 	t->leaving = false;
