@@ -180,16 +180,22 @@ filtered() {
 
 part_filter() {
 	local words=('-*' 'time>10ms' 'result<0' 'arg1>1000000000' 'depth>9' 'caller:nobody') reach word
+	local sums=('count by function' 'hist(time) by caller' 'arg1 by arg1')
 	gcc -O2 -g -D_GNU_SOURCE -o "$work/call-plain" "$root/bench/call.c" -lpthread
 	for ((i = 0; i < rounds; i++)); do
 		filtered written
 		for word in "${words[@]}"; do filtered "$word" --filter "$word"; done
+		for word in "${sums[@]}"; do filtered "sum $word" --sum "$word"; done
 	done
 	row "a call that is written, where the program waits for devtrace" "" "$(middle filter written) ns"
 	for word in "${words[@]}"; do
 		case $word in depth* | caller*) reach=1.1 ;; *) reach=1.3 ;; esac
 		row "... one that --filter '$word' leaves out, over that" "at most $reach" \
 			"$(calc "$(middle filter "$word") / $(middle filter written)") ($(middle filter "$word") ns)"
+	done
+	for word in "${sums[@]}"; do
+		row "... one that --sum '$word' counts, over that" "" \
+			"$(calc "$(middle filter "sum $word") / $(middle filter written)") ($(middle filter "sum $word") ns)"
 	done
 }
 
