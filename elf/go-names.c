@@ -189,15 +189,15 @@ static bool find_section(struct table *t, Elf *elf, size_t names, bool *bytes)
 
 /* Looks for the table by its bytes. If there are several, as in a program that has another one as
  * data, none is found. */
-static bool find_bytes(struct table *t, Elf *elf)
+static bool find_bytes(struct table *t, Elf *elf, uint64_t size)
 {
 	struct table found = {0};
-	size_t size, headers = 0;
-	const uint8_t *file = (const uint8_t *)elf_rawfile(elf, &size);
+	size_t headers = 0;
 	uint64_t left = size; /* segments may be the same bytes: together they are not larger */
+	const Elf_Data *d;
 	GElf_Phdr ph;
 
-	if (!file || elf_getphdrnum(elf, &headers))
+	if (elf_getphdrnum(elf, &headers))
 		return false;
 	for (size_t i = 0; i < headers; i++) {
 		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD || ph.p_flags & PF_X ||
@@ -206,9 +206,14 @@ static bool find_bytes(struct table *t, Elf *elf)
 		if (ph.p_filesz > left)
 			return false;
 		left -= ph.p_filesz;
+		/* elf_rawfile() would do, but libelf 0.188 leaks the sections that were read before
+		 * it */
+		d = elf_getdata_rawchunk(elf, (int64_t)ph.p_offset, ph.p_filesz, ELF_T_BYTE);
+		if (!d || !d->d_buf || d->d_size < ph.p_filesz)
+			continue;
 		/* it is at an address that a pointer can have */
 		for (uint64_t at = -ph.p_vaddr & 7; at < ph.p_filesz; at += 8)
-			if (is_table(&found, elf, file + ph.p_offset + at, ph.p_filesz - at,
+			if (is_table(&found, elf, (const uint8_t *)d->d_buf + at, ph.p_filesz - at,
 				     ph.p_vaddr + at)) {
 				if (t->bytes)
 					return false;
@@ -218,7 +223,8 @@ static bool find_bytes(struct table *t, Elf *elf)
 	return t->bytes != NULL;
 }
 
-bool dt_go_names(Elf *elf, bool (*fn)(void *ctx, uint64_t address, uint64_t size, const char *name),
+bool dt_go_names(Elf *elf, uint64_t size,
+		 bool (*fn)(void *ctx, uint64_t address, uint64_t bytes, const char *name),
 		 void *ctx)
 {
 	struct table t = {0};
@@ -232,5 +238,5 @@ bool dt_go_names(Elf *elf, bool (*fn)(void *ctx, uint64_t address, uint64_t size
 	if (sections && !elf_getshdrstrndx(elf, &names) && find_section(&t, elf, names, &bytes))
 		return tell(&t, fn, ctx);
 	t = (struct table){0};
-	return bytes && find_bytes(&t, elf) && tell(&t, fn, ctx);
+	return bytes && find_bytes(&t, elf, size) && tell(&t, fn, ctx);
 }

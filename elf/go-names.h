@@ -11,11 +11,13 @@
 #include "core/types.h"
 
 /*
- * Calls fn for each function, ascending by address; the name belongs to elf. fn returns false to
- * stop. Returns false if the file has no such table, it is not one of Go 1.2 to 1.25, or it is not
- * sound, which may be found out after fn has been called for some of its functions.
+ * Calls fn for each function, ascending by address; the name belongs to elf, which is a file of
+ * `size' bytes. fn returns false to stop. Returns false if the file has no such table, it is not
+ * one of Go 1.2 to 1.25, or it is not sound, which may be found out after fn has been called for
+ * some of its functions.
  */
-bool dt_go_names(Elf *elf, bool (*fn)(void *ctx, uint64_t address, uint64_t size, const char *name),
+bool dt_go_names(Elf *elf, uint64_t size,
+		 bool (*fn)(void *ctx, uint64_t address, uint64_t bytes, const char *name),
 		 void *ctx);
 
 #endif

@@ -356,8 +356,10 @@ static bool add_go(void *ctx, uint64_t address, uint64_t size, const char *name)
 static void find_go(struct table *all, const struct dt_symfile *f)
 {
 	size_t before = all->n;
+	struct stat st;
 
-	if (!dt_go_names(f->elf, add_go, all) || all->named / NAMES_SHARE > bytes_of(all->t))
+	if (fstat(f->fd, &st) || !dt_go_names(f->elf, (uint64_t)st.st_size, add_go, all) ||
+	    all->named / NAMES_SHARE > bytes_of(all->t))
 		all->n = before;
 }
 
