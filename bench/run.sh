@@ -185,7 +185,7 @@ part_filter() {
 	for ((i = 0; i < rounds; i++)); do
 		filtered written
 		for word in "${words[@]}"; do filtered "$word" --filter "$word"; done
-		for word in "${sums[@]}"; do filtered "sum $word" --sum "$word"; done
+		for word in "${sums[@]}"; do filtered "sum:${word// /_}" --sum "$word"; done
 	done
 	row "a call that is written, where the program waits for devtrace" "" "$(middle filter written) ns"
 	for word in "${words[@]}"; do
@@ -195,7 +195,7 @@ part_filter() {
 	done
 	for word in "${sums[@]}"; do
 		row "... one that --sum '$word' counts, over that" "" \
-			"$(calc "$(middle filter "sum $word") / $(middle filter written)") ($(middle filter "sum $word") ns)"
+			"$(calc "$(middle filter "sum:${word// /_}") / $(middle filter written)") ($(middle filter "sum:${word// /_}") ns)"
 	done
 }
 
