@@ -168,6 +168,7 @@ pairs() {
 		devtrace check w.db >/dev/null
 	done <<-'TEXT'
 		name=a*|json_extract(arguments, '$.name') GLOB 'a*'
+		name!=a*|json_extract(arguments, '$.name') NOT GLOB 'a*'
 		name!=a* first|function = 'first' AND json_extract(arguments, '$.name') NOT GLOB 'a*'
 		name=[ab]*/* second depth>2|function = 'second' AND depth > 1 AND json_extract(arguments, '$.name') GLOB '[ab]*/*'
 		other=other name!=*c*|json_extract(arguments, '$.other') = 'other' AND json_extract(arguments, '$.name') NOT GLOB '*c*'
