@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -287,20 +286,20 @@ void dt_blocked_lock(pid_t tid, int fd, char *out, size_t size)
 {
 	char path[64], link[PATH_MAX_SHOWN], file[64], line[256], where[64], who[96];
 	unsigned left = LINES;
-	struct stat st;
+	struct statx st;
 	ssize_t n;
 	int holder = 0;
 	FILE *f;
 
 	dt_format(path, sizeof(path), "/proc/%d/fd/%d", tid, fd);
 	n = readlink(path, link, sizeof(link) - 1);
-	if (n <= 0 || stat(path, &st)) {
+	if (n <= 0 || !dt_blocked_stat(path, &st)) {
 		dt_format(out, size, "the lock of descriptor %d", fd);
 		return;
 	}
 	link[n] = '\0';
-	dt_format(file, sizeof(file), "%02x:%02x:%lu", major(st.st_dev), minor(st.st_dev),
-		  (unsigned long)st.st_ino);
+	dt_format(file, sizeof(file), "%02x:%02x:%lu", st.stx_dev_major, st.stx_dev_minor,
+		  (unsigned long)st.stx_ino);
 	f = fopen("/proc/locks", "re");
 	/* "1: FLOCK  ADVISORY  WRITE 1234 fe:01:5678 0 EOF"; who waits has "->" behind the number
 	 */

@@ -10,6 +10,10 @@
 /* Writes "67 (cat)". */
 void dt_blocked_name(pid_t tid, char *out, size_t size);
 
+/* As stat(), by what is known of the file: its file system is not asked, which may not answer. */
+struct statx;
+bool dt_blocked_stat(const char *path, struct statx *st);
+
 /* Write what a descriptor's link stands for, with who is at the other end. write: the thread
  * writes. */
 void dt_blocked_pipe(struct dt_blocked *b, pid_t tid, const char *link, bool write, char *out,

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +23,7 @@
 #include "process/blocked-work.h"
 #include "process/status.h"
 
+#define PAGE   4096u
 #define POLLED 3u /* descriptors of a poll that are named */
 
 struct call {
@@ -69,12 +69,37 @@ static bool read_call(pid_t tid, struct call *c)
 	return true;
 }
 
-/* Reads memory of the thread's process. */
+/* Returns whether all pages of a range are in memory: to read another could wait for whoever
+ * provides it, a file system or the program itself (userfaultfd). Bit 63: proc(5), pagemap. */
+static bool is_present(pid_t tid, uint64_t address, size_t n)
+{
+	uint64_t first = address / PAGE, last = (address + n - 1) / PAGE, page[4];
+	char path[64];
+	ssize_t got = -1;
+	int fd;
+
+	if (!n || address + n < address || last - first >= sizeof(page) / sizeof(*page))
+		return false;
+	dt_format(path, sizeof(path), "/proc/%d/pagemap", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		got = pread(fd, page, (last - first + 1) * sizeof(*page),
+			    (off_t)(first * sizeof(*page)));
+		close(fd);
+	}
+	for (uint64_t i = 0; i <= last - first; i++)
+		if (got < (ssize_t)((i + 1) * sizeof(*page)) || !(page[i] >> 63))
+			return false;
+	return true;
+}
+
+/* Reads memory of the thread's process, as far as it is in memory. */
 static bool peek(pid_t tid, uint64_t address, void *out, size_t n)
 {
 	struct iovec to = {out, n}, from = {(void *)(uintptr_t)address, n};
 
-	return process_vm_readv(tid, &to, 1, &from, 1, 0) == (ssize_t)n;
+	return is_present(tid, address, n) &&
+	       process_vm_readv(tid, &to, 1, &from, 1, 0) == (ssize_t)n;
 }
 
 void dt_blocked_name(pid_t tid, char *out, size_t size)
@@ -87,13 +112,19 @@ void dt_blocked_name(pid_t tid, char *out, size_t size)
 		dt_format(out, size, "%d", tid);
 }
 
+bool dt_blocked_stat(const char *path, struct statx *st)
+{
+	return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO,
+		     st) == 0;
+}
+
 /* ---- descriptors ---- */
 
 static void describe_fd(struct dt_blocked *b, pid_t tid, uint64_t fd, bool write, char *out,
 			size_t size)
 {
 	char path[64], link[PATH_MAX_SHOWN];
-	struct stat st;
+	struct statx st;
 	ssize_t n;
 
 	dt_format(path, sizeof(path), "/proc/%d/fd/%d", tid, (int)fd);
@@ -107,14 +138,14 @@ static void describe_fd(struct dt_blocked *b, pid_t tid, uint64_t fd, bool write
 		dt_blocked_pipe(b, tid, link, write, out, size);
 	} else if (!strncmp(link, "socket:", 7)) {
 		dt_blocked_socket(tid, link, out, size);
-	} else if (link[0] == '/' && stat(path, &st) == 0) {
-		if (S_ISFIFO(st.st_mode))
+	} else if (link[0] == '/' && dt_blocked_stat(path, &st)) {
+		if (S_ISFIFO(st.stx_mode))
 			dt_blocked_pipe(b, tid, link, write, out, size);
 		else
 			dt_format(out, size, "%s %s",
-				  S_ISREG(st.st_mode)	? "file"
-				  : S_ISDIR(st.st_mode) ? "folder"
-							: "device",
+				  S_ISREG(st.stx_mode)	 ? "file"
+				  : S_ISDIR(st.stx_mode) ? "folder"
+							 : "device",
 				  link);
 	} else {
 		dt_format(out, size, "%s", link);

@@ -475,10 +475,6 @@ void *dt_recorder_main(void *session)
 		if (n < 0)
 			break;
 		flush(s, &flushed, &clocked);
-		if (round.witness && dt_witness_look(round.witness, &s->recorder_error)) {
-			n = -1;
-			break;
-		}
 		if (n == 0 && stopping) {
 			n = drain(s, seen, &round, true, true);
 			break;

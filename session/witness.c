@@ -2,22 +2,27 @@
 /* Looks at threads that wait. */
 #include "session/witness.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "arch/arch.h"
 #include "process/blocked.h"
 #include "session/clock.h"
 #include "store/store.h"
 
-#define FIRST_NS 150000	    /* a wait that is younger is not looked at yet */
-#define AGAIN	 8u	    /* it is looked at again when it is so many times as old */
-#define A_ROUND	 16u	    /* looks in one round: the rings must not wait long */
-#define A_SECOND 1000u	    /* looks in a second */
-#define MOST	 1000000u   /* looks in a session: 50 to 100 MB of the trace */
-#define THREADS	 (1u << 16) /* threads that are followed */
-#define SOON_MS	 1	    /* between rounds while somebody waits who was not looked at */
-#define LATER_MS 5	    /* otherwise: it is only known then that somebody waits */
+#define FIRST_NS   150000     /* a wait that is younger is not looked at yet */
+#define AGAIN	   8u	      /* it is looked at again when it is so many times as old */
+#define A_ROUND	   16u	      /* looks in one round: the rings must not wait long */
+#define A_SECOND   1000u      /* looks in a second */
+#define MOST	   1000000u   /* looks in a session: 50 to 100 MB of the trace */
+#define THREADS	   (1u << 16) /* threads that are followed */
+#define SOON_MS	   1	      /* between rounds while somebody waits who was not looked at */
+#define LATER_MS   5	      /* otherwise: it is only known then that somebody waits */
+#define PATIENCE_S 1	      /* for which the end of the session waits for a look to end */
 
 struct waiting {
 	uint32_t tid;	     /* 0: the place is free */
@@ -27,31 +32,18 @@ struct waiting {
 
 struct dt_witness {
 	struct dt_session *session;
+	pthread_t looker;
+	pthread_mutex_t lock; /* guards what follows; nobody takes the session's while it is held */
 	struct waiting *thread; /* open addressing by tid */
 	size_t threads, room;
+	bool soon; /* somebody waits who has not been looked at */
+	bool stop; /* the session ends: it may have gone when a look is over */
+	/* the looker's own */
 	struct dt_blocked blocked;
-	bool soon;	 /* somebody waits who has not been looked at */
 	uint64_t second; /* ticks at which the present second began */
 	unsigned looks;	 /* in it */
 	uint64_t all;
 };
-
-struct dt_witness *dt_witness_new(struct dt_session *s)
-{
-	struct dt_witness *w = calloc(1, sizeof(*w));
-
-	if (w)
-		w->session = s;
-	return w;
-}
-
-void dt_witness_free(struct dt_witness *w)
-{
-	if (!w)
-		return;
-	free(w->thread);
-	free(w);
-}
 
 static struct waiting *place_of(struct waiting *thread, size_t room, uint32_t tid)
 {
@@ -125,10 +117,14 @@ static void note(struct dt_witness *w, const struct dt_record *r)
 
 void dt_witness_records(struct dt_witness *w, const struct dt_record *r, size_t n)
 {
+	pthread_mutex_lock(&w->lock);
 	for (size_t i = 0; i < n; i++)
 		if (r[i].kind == DT_SWITCH)
 			note(w, &r[i]);
+	pthread_mutex_unlock(&w->lock);
 }
+
+/* ---- looking ---- */
 
 static bool may_look(struct dt_witness *w, uint64_t now)
 {
@@ -139,50 +135,162 @@ static bool may_look(struct dt_witness *w, uint64_t now)
 	return w->looks < A_SECOND && w->all < MOST;
 }
 
-static int write_row(struct dt_session *s, const struct dt_waited_row *row, struct dt_error *e)
+/* Returns whether a thread is one of a traced process: a program could say of any that it waits. */
+static bool is_traced(struct dt_session *s, uint32_t tid)
 {
-	int rc;
+	uint32_t pid;
+	bool is;
 
 	pthread_mutex_lock(&s->lock);
-	rc = dt_store_waited(s->store, row, e);
+	pid = s->store ? dt_store_pid(s->store, tid) : 0;
+	is = pid && dt_session_find(s, (pid_t)pid);
 	pthread_mutex_unlock(&s->lock);
-	return rc;
+	return is;
 }
 
-int dt_witness_look(struct dt_witness *w, struct dt_error *e)
+/* Looks at one thread, which left its core at `left', and writes what it waits for. Returns the
+ * ticks after which it is to be looked at again; 0: the witness is to stop. */
+static uint64_t look_at(struct dt_witness *w, uint32_t tid, uint64_t left)
 {
-	unsigned left = A_ROUND;
+	struct dt_session *s = w->session;
+	char text[DT_BLOCKED_TEXT];
+	struct dt_waited_row row = {.tid = tid, .text = text, .begin = dt_ticks()};
+	bool blocked, stop;
+	int rc;
+
+	if (!is_traced(s, tid))
+		return UINT64_MAX;
+	w->looks++;
+	/* it may be waiting for a processor by now */
+	blocked = dt_blocked_read(&w->blocked, (pid_t)tid, text);
+	row.end = dt_ticks();
+	/* that may have taken any time */
+	pthread_mutex_lock(&w->lock);
+	stop = w->stop;
+	pthread_mutex_unlock(&w->lock);
+	if (stop)
+		return 0;
+	if (!blocked)
+		return row.begin + ticks_of(w, FIRST_NS);
+	w->all++;
+	pthread_mutex_lock(&s->lock);
+	rc = dt_store_waited(s->store, &row, NULL);
+	pthread_mutex_unlock(&s->lock);
+	/* the recorder meets the same failure, and reports it */
+	return rc < 0 ? 0 : row.begin + (AGAIN - 1) * (row.begin - left);
+}
+
+/* Finds threads that are to be looked at; returns how many, at most A_ROUND. With the lock. */
+static unsigned find_due(struct dt_witness *w, struct waiting *due)
+{
 	uint64_t now = dt_ticks();
+	unsigned n = 0;
 
 	w->soon = false;
 	for (size_t i = 0; i < w->room; i++) {
-		struct waiting *t = &w->thread[i];
-		char text[DT_BLOCKED_TEXT];
-		struct dt_waited_row row = {.tid = t->tid, .text = text};
+		const struct waiting *t = &w->thread[i];
 
 		if (!t->tid || !t->left)
 			continue;
 		w->soon |= t->next == t->left + ticks_of(w, FIRST_NS);
-		if (now < t->next || !left || !may_look(w, now))
-			continue;
-		left--;
-		w->looks++;
-		row.begin = dt_ticks();
-		/* it may be waiting for a processor by now */
-		if (!dt_blocked_read(&w->blocked, (pid_t)t->tid, text)) {
-			t->next = row.begin + ticks_of(w, FIRST_NS);
-			continue;
-		}
-		t->next = now + (AGAIN - 1) * (now - t->left);
-		row.end = now = dt_ticks();
-		w->all++;
-		if (write_row(w->session, &row, e) < 0)
-			return -1;
+		if (now >= t->next && n < A_ROUND)
+			due[n++] = *t;
 	}
-	return 0;
+	return n;
 }
 
-int dt_witness_patience(const struct dt_witness *w)
+int dt_witness_patience(struct dt_witness *w)
 {
-	return w->soon ? SOON_MS : LATER_MS;
+	bool soon;
+
+	pthread_mutex_lock(&w->lock);
+	soon = w->soon;
+	pthread_mutex_unlock(&w->lock);
+	return soon ? SOON_MS : LATER_MS;
+}
+
+/* Has a thread looked at again at `next', if it is still in the same wait. */
+static void set_next(struct dt_witness *w, const struct waiting *due, uint64_t next)
+{
+	struct waiting *t;
+
+	pthread_mutex_lock(&w->lock);
+	t = place_of(w->thread, w->room, due->tid);
+	if (t->tid && t->left == due->left)
+		t->next = next;
+	pthread_mutex_unlock(&w->lock);
+}
+
+static void *look(void *witness)
+{
+	struct dt_witness *w = witness;
+	struct waiting due[A_ROUND];
+	bool stop = false;
+
+	while (!stop) {
+		unsigned n;
+
+		pthread_mutex_lock(&w->lock);
+		stop = w->stop;
+		n = stop ? 0 : find_due(w, due);
+		pthread_mutex_unlock(&w->lock);
+		for (unsigned i = 0; i < n && !stop && may_look(w, dt_ticks()); i++) {
+			uint64_t next = look_at(w, due[i].tid, due[i].left);
+
+			stop = !next;
+			set_next(w, &due[i], next);
+		}
+		if (!stop)
+			usleep(1000u * (unsigned)dt_witness_patience(w));
+	}
+	return NULL;
+}
+
+/* ---- making and ending ---- */
+
+struct dt_witness *dt_witness_new(struct dt_session *s)
+{
+	struct dt_witness *w = calloc(1, sizeof(*w));
+	sigset_t all, before;
+	int rc;
+
+	if (!w)
+		return NULL;
+	w->session = s;
+	pthread_mutex_init(&w->lock, NULL);
+	/* signals are for the other threads */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	rc = pthread_create(&w->looker, NULL, look, w);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!rc)
+		return w;
+	free(w);
+	return NULL;
+}
+
+void dt_witness_free(struct dt_witness *w)
+{
+	struct timespec until;
+	struct dt_results *r;
+
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	pthread_mutex_unlock(&w->lock);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE_S;
+	if (pthread_timedjoin_np(w->looker, NULL, &until) == 0) {
+		free(w->thread);
+		free(w);
+		return;
+	}
+	/* what it has is left to it */
+	pthread_detach(w->looker);
+	r = &w->session->results;
+	if (!r->note[0])
+		dt_format(r->note, sizeof(r->note),
+			  "what threads waited for is not known from some time on: looking at one "
+			  "of them did not end");
 }

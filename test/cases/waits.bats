@@ -270,6 +270,7 @@ watch_waits() {
 				usleep(100000);
 				_exit(0);
 			}
+			usleep(50000);
 			read(p[0], &c, 1);
 			wait(0);
 			return 0;
@@ -285,4 +286,68 @@ watch_waits() {
 	! grep -P '\x1b|a \*/ b' "$dir/b.calls" || false
 	"$dt" report --waits "$dir/b.db" >"$dir/b.report"
 	! grep -P '\x1b' "$dir/b.report" || false
+}
+
+@test "waits: for whom: memory that does not answer holds up neither the recorder nor other threads" {
+	cat >"$dir/faults.c" <<-'C'
+		#include <fcntl.h>
+		#include <linux/userfaultfd.h>
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <sys/ioctl.h>
+		#include <sys/mman.h>
+		#include <sys/syscall.h>
+		#include <time.h>
+		#include <unistd.h>
+		static char *page;
+		static volatile int ended, last;
+		__attribute__((noinline)) int step(int n) { return n; }
+		static void *opens(void *x)
+		{
+			last = open(page, O_RDONLY); /* blocks in the kernel, which copies the path */
+			return x;
+		}
+		static long now(void)
+		{
+			struct timespec t;
+			clock_gettime(CLOCK_MONOTONIC, &t);
+			return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+		}
+		int main(void)
+		{
+			struct uffdio_api api = {.api = UFFD_API};
+			struct uffdio_zeropage zero = {0};
+			struct uffdio_register all = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+			int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+			long longest = 0, until, before;
+			pthread_t t;
+			if (fd < 0 || ioctl(fd, UFFDIO_API, &api))
+				return 77;
+			page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			all.range = zero.range = (struct uffdio_range){(unsigned long)page, 4096};
+			if (ioctl(fd, UFFDIO_REGISTER, &all))
+				return 77;
+			pthread_create(&t, NULL, opens, NULL);
+			until = (before = now()) + 3000;
+			while (before < until) {
+				long at;
+				for (int i = 0; i < 1000; i++)
+					last = step(i);
+				at = now();
+				longest = at - before > longest ? at - before : longest;
+				before = at;
+			}
+			ioctl(fd, UFFDIO_ZEROPAGE, &zero);
+			pthread_join(t, NULL);
+			printf("%ld\n", longest);
+			return 0;
+		}
+	C
+	gcc -O1 -w -pthread -o "$dir/faults" "$dir/faults.c"
+	"$dir/faults" >/dev/null || skip "no userfaultfd here"
+	# the thread that calls goes on: the program waits for nobody for a second, though its rings are small
+	"$dt" record -S -b 64K -F faults:step -F 'libc*:open*' -o "$dir/u.db" "$dir/faults" >"$dir/longest"
+	[ "$(cat "$dir/longest")" -lt 1000 ] || { cat "$dir/longest"; false; }
+	sqlite3 "$dir/u.db" 'SELECT what FROM waited' | grep -q '^path'
+	"$dt" check -q "$dir/u.db"
 }
