@@ -41,8 +41,8 @@ static const char help[] =
 	"  -h, --help             show this\n"
 	"\n"
 	"  devtrace record --sum 'hist(size) by caller if malloc' PROG; devtrace sum\n"
-	"  devtrace sum -p PID -l -e 'hist(size) by caller if malloc'\n"
-	"  devtrace sum -e 'count by path, error if open*' FILE\n";
+	"  devtrace sum -p PID -l -e 'hist(size) by thread if malloc'\n"
+	"  devtrace sum -e 'count by path, error if open open64' FILE\n";
 
 struct sum {
 	const char *text[DT_SUMS_MOST];

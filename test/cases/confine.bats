@@ -44,6 +44,7 @@ teardown() {
 commands() {
 	cat <<-'C'
 		report t.db
+		sum -e count t.db
 		calls t.db
 		graph t.db fib
 		check -a t.db
