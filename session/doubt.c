@@ -67,7 +67,8 @@ static size_t in_time(const struct dt_session *s, struct dt_domain *d, unsigned 
 	return n;
 }
 
-/* Counts the records, from the first on, whose calls are from hooks. */
+/* Counts the records, from the first on, that hooks can have made: calls where there are hooks, and
+ * no context switches, which the kernel tells of, and which would be about anybody's threads. */
 static size_t in_place(struct dt_session *s, struct dt_domain *d, const struct dt_record *r,
 		       size_t n)
 {
@@ -76,6 +77,8 @@ static size_t in_place(struct dt_session *s, struct dt_domain *d, const struct d
 		uint64_t *known = &d->place[(r[i].pc ^ r[i].pc >> 10) % DT_DOMAIN_PLACES];
 		bool is;
 
+		if (r[i].kind == DT_SWITCH)
+			return i;
 		if ((r[i].kind != DT_ENTRY && r[i].kind != DT_EXIT) || *known == place)
 			continue;
 		pthread_mutex_lock(&s->lock);

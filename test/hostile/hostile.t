@@ -166,7 +166,7 @@ for build in build build/san; do
 	done
 	one $build wait truncate 1
 	result $? "$build: the memory can not be taken away"
-	for what in future past back nowhere namespace losses counts; do
+	for what in future past back nowhere namespace switch losses counts; do
 		[ "$(id -u)" = 0 ] && [ $build = build ] || break
 		lies $build $what
 		result $? "$build: what is untrue of records or losses is not believed: $what, seed $seed"

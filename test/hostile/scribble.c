@@ -4,7 +4,7 @@
  * and again, while it makes calls: what is in each word of the control block and of the rings'
  * heads, chosen extremes, old values back, random ones. It also tries to take the memory away from
  * the others. forge TID: says of its records, of waits and of pauses that they were another user's
- * thread's, or everybody's. lie-future, lie-past, lie-back, lie-nowhere, lie-namespace,
+ * thread's, or everybody's. lie-future, lie-past, lie-back, lie-nowhere, lie-namespace, lie-switch,
  * lie-losses, lie-counts: one untruth, everywhere and all the time, and all else is as it should
  * be. Exits with 9 when it has read there what a program of another user has for a secret
  * (neighbour.c), else 7. usage: scribble SEED SECONDS WHAT    WHAT: control, rings, records, all,
@@ -186,6 +186,8 @@ static void lie(const char *what)
 				r[i].ticks -= 1000000;
 			else if (!strcmp(what, "nowhere"))
 				r[i].pc = (uintptr_t)lie + 1;
+			else if (!strcmp(what, "switch"))
+				r[i].kind = DT_SWITCH;
 			else if (!strcmp(what, "namespace"))
 				r[i].tid |= 5u << DT_TAG_SHIFT;
 	}
