@@ -202,6 +202,8 @@ static int run(struct calls *k)
 	k->choice.reader = k->reader;
 	if (k->filter_text && !(k->choice.filter = dt_cmd_filter(k->reader, k->filter_text)))
 		return 2;
+	if (k->filter_text && k->subtract && dt_cmd_filter_has_text(k->choice.filter))
+		return 2;
 	k->late = k->min || k->only_failed || k->choice.filter;
 	k->single = (k->only_failed || k->choice.filter) && !k->backtrace;
 	k->failures.meanings = dt_meanings_of(k->reader);

@@ -126,6 +126,10 @@ static int read_side(struct table *t, unsigned side)
 	    (d->subtract && !dt_cmd_costs(d->reader[side], cost)) ||
 	    (d->filter && !(k.choice.filter = dt_cmd_filter(d->reader[side], d->filter))))
 		return 2;
+	if (d->subtract && k.choice.filter && dt_cmd_filter_has_text(k.choice.filter)) {
+		dt_cmd_filter_free(k.choice.filter);
+		return 2;
+	}
 	range.values = k.choice.filter && dt_filter_needs_values(k.choice.filter);
 	events.cost = d->subtract ? cost : NULL;
 	if (dt_chosen_run(&k.choice, d->reader[side], &range, &events, &e))

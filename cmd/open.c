@@ -164,6 +164,18 @@ struct dt_filter *dt_cmd_filter(struct dt_reader *r, const char *words)
 	return f;
 }
 
+bool dt_cmd_filter_has_text(const struct dt_filter *f)
+{
+	const char *name, *pattern;
+
+	if (!dt_filter_text(f, 0, &name, &pattern))
+		return false;
+	dt_cmd_fail("--subtract does not go with a condition on a text (%s=%s): by their times "
+		    "calls are known again",
+		    name, pattern);
+	return true;
+}
+
 void dt_cmd_filter_free(struct dt_filter *f)
 {
 	const char *name = f ? dt_text_matches_missing(f) : NULL;

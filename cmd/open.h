@@ -56,6 +56,10 @@ bool *dt_cmd_shown(const struct dt_reader *r, struct dt_selection *s);
 /* Makes the filter that -f WORDS asks for. NULL: the words are wrong, which has been reported. */
 struct dt_filter *dt_cmd_filter(struct dt_reader *r, const char *words);
 
+/* Returns whether it has a condition on a text, which times without what recording cost can not be
+ * asked with: calls are known again by their time. This is reported. */
+bool dt_cmd_filter_has_text(const struct dt_filter *f);
+
 /* Frees it; says if it has asked about texts of which the trace has none. f may be NULL. */
 void dt_cmd_filter_free(struct dt_filter *f);
 

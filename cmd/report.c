@@ -431,6 +431,10 @@ static int report(struct dt_reader *r, struct report *o)
 		events.begin = on_begin;
 		range.values = range.values || dt_filter_needs_values(o->choice.filter);
 	}
+	if (o->subtract && o->choice.filter && dt_cmd_filter_has_text(o->choice.filter)) {
+		status = 2;
+		goto out;
+	}
 	if (o->left_out)
 		return dt_left_out_table(r, &o->select, o->rows, o->json);
 	if (o->waiting) {

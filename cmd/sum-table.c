@@ -351,8 +351,8 @@ static void print_rest(const struct dt_sum_table *t, size_t shown)
 	if (shown < t->rows)
 		printf("%12s  %zu more rows: without -n all are shown\n", "", t->rows - shown);
 	if (t->others)
-		printf("%12lu  calls with other keys: a sum has %u rows at most\n",
-		       (unsigned long)t->others, DT_SUMS_ROWS);
+		printf("%12lu  calls with other keys: a sum has %u rows, of %u MB, at most\n",
+		       (unsigned long)t->others, DT_SUMS_ROWS, DT_SUMS_ROOM >> 20);
 	if (t->missed)
 		printf("%12lu  calls were not looked at, since too many were open at a time\n",
 		       (unsigned long)t->missed);

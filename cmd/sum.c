@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "analyse/meanings.h"
+#include "analyse/sum-calls.h"
 #include "analyse/text-matches.h"
 #include "cmd/commands.h"
 #include "cmd/live.h"
 #include "cmd/open.h"
 #include "cmd/recording.h"
-#include "cmd/sum-calls.h"
 #include "cmd/sum-table.h"
 #include "cmd/table.h"
 

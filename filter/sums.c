@@ -30,6 +30,7 @@ struct sum {
 	size_t size;
 	struct dt_sums_row **row; /* in the order of `number' */
 	uint32_t rows, room;
+	size_t bytes; /* of the rows */
 	struct dt_sums_totals totals;
 };
 
@@ -248,7 +249,7 @@ static bool read_value(struct dt_sums *s, struct sum *u, const struct dt_sums_te
 	if (dt_operand_number(&p->at[which], t->what == DT_SUMS_RESULT ? c->result : c->argument,
 			      n))
 		return true;
-	return o.what == DT_OPERAND_NAMED && a->number && a->number(a->ctx, t->name, n);
+	return o.what == DT_OPERAND_NAMED && dt_behind_number(a->behind, &s->meanings, t->name, n);
 }
 
 /* Reads what is to be summed up. */
@@ -397,11 +398,11 @@ static void put_argument(struct dt_sums *s, struct sum *u, unsigned which, const
 	const char *text;
 	size_t n = 0;
 
-	text = t->what == DT_SUMS_ARGUMENT && t->index == UINT32_MAX && a->text
-		       ? a->text(a->ctx, t->name, &n)
+	text = t->what == DT_SUMS_ARGUMENT && t->index == UINT32_MAX
+		       ? dt_behind_text(a->behind, &s->meanings, t->name, &n)
 		       : NULL;
 	if (text)
-		put_bytes(k, DT_SUMS_BYTES, text, n < DT_SUMS_TEXT ? n : DT_SUMS_TEXT);
+		put_bytes(k, DT_SUMS_BYTES, text, n);
 	else if (!read_value(s, u, t, 1 + which, c, a, &v))
 		put_kind(k, DT_SUMS_UNKNOWN);
 	else if (v.real)
@@ -534,6 +535,8 @@ static struct dt_sums_row *new_row(struct dt_sums *s, struct sum *u, const struc
 	if (u->words.hist && !(row->bucket = calloc(DT_SUMS_BUCKETS, sizeof(*row->bucket))))
 		goto no_memory;
 	memcpy(row->key, k->bytes, k->n);
+	u->bytes +=
+		sizeof(*row) + k->n + (row->bucket ? DT_SUMS_BUCKETS * sizeof(*row->bucket) : 0);
 	return u->row[u->rows++] = row;
 no_memory:
 	free(row);
@@ -554,7 +557,7 @@ static struct dt_sums_row *row_of(struct dt_sums *s, struct sum *u, const struct
 	for (at = hash_of(s, k); u->slot[at & (u->size - 1)]; at++)
 		if (is_key(u->slot[at & (u->size - 1)], k))
 			return u->slot[at & (u->size - 1)];
-	if (u->rows == DT_SUMS_ROWS)
+	if (u->rows == DT_SUMS_ROWS || u->bytes > DT_SUMS_ROOM)
 		return NULL;
 	return u->slot[at & (u->size - 1)] = new_row(s, u, k, function);
 }

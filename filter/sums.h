@@ -11,21 +11,23 @@
  * WORDS are those of a filter (filter/filter.h): only calls that they mean count.
  *
  * The user pairs records into calls, and passes each on when it has ended. Memory is bounded: there
- * are at most DT_SUMS_ROWS rows; calls that would need more are counted together.
+ * are at most DT_SUMS_ROWS rows, of DT_SUMS_ROOM bytes; calls that would need more are counted
+ *together.
  */
 #ifndef DT_FILTER_SUMS_H
 #define DT_FILTER_SUMS_H
 
 #include "core/error.h"
+#include "filter/behind.h"
 #include "filter/call.h"
 #include "filter/meanings.h"
-#include "filter/operand.h"
 
-#define DT_SUMS_MOST	     8u	    /* sums at a time */
-#define DT_SUMS_KEYS	     6u	    /* keys of a sum */
-#define DT_SUMS_ROWS	     65536u /* rows of a sum */
-#define DT_SUMS_CALLERS_MOST 32u    /* callers that `callers' looks at */
-#define DT_SUMS_TEXT	     256u   /* bytes of a text in a key */
+#define DT_SUMS_MOST	     8u		    /* sums at a time */
+#define DT_SUMS_KEYS	     6u		    /* keys of a sum */
+#define DT_SUMS_ROWS	     65536u	    /* rows of a sum */
+#define DT_SUMS_ROOM	     (64u << 20)    /* bytes of all rows of a sum */
+#define DT_SUMS_CALLERS_MOST 32u	    /* callers that `callers' looks at */
+#define DT_SUMS_TEXT	     DT_BEHIND_TEXT /* bytes of a text in a key */
 
 /* What a value is, or a key. */
 enum dt_sums_what {
@@ -146,11 +148,7 @@ struct dt_sums_around {
 	/* Fills in the functions of the calls around the call, the innermost first; returns how
 	 * many, at most `most'. */
 	unsigned (*callers)(const void *ctx, uint32_t *function, unsigned most);
-	/* Returns the text of the argument of that name, and its length; NULL: there is none. */
-	const char *(*text)(const void *ctx, const char *name, size_t *n);
-	/* Reads the argument of that name from the records behind the entry. False: they do not
-	 * have it. */
-	bool (*number)(const void *ctx, const char *name, struct dt_call_number *n);
+	const struct dt_behind *behind; /* what records behind the entry say */
 };
 
 /* Adds a call that has ended. note: from its dt_sums_begin(). c->argument and c->result have to be

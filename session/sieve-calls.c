@@ -608,10 +608,9 @@ static void take_behind(struct dt_sieve *v, struct sieve_thread *t, const struct
 		call = t->alone.call;
 	else if (s && s->n && s->frame[s->n - 1].sp == r->sp)
 		call = s->frame[s->n - 1].call;
-	if (call && at->place != DT_SITE_POINT_MORE)
-		dt_sieve_sums_text(v, call, r, at);
-	else if (call)
-		dt_sieve_sums_values(v, call, r, at->function);
+	if (call)
+		v->no_memory |= !dt_behind_take(&call->behind, &v->behinds, at, r->value,
+						r->flags & DT_FAULT);
 }
 
 uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned core,
@@ -626,9 +625,7 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 		v->no_memory = true;
 		return VERDICT_KEEP;
 	}
-	if (r->kind == DT_MORE && v->behind &&
-	    (at->place == DT_SITE_POINT_TEXT || at->place == DT_SITE_POINT_MORE ||
-	     at->place == DT_SITE_POINT_BUFFER))
+	if (r->kind == DT_MORE && v->behind && dt_behind_is(at->place))
 		take_behind(v, t, r, at);
 	if (r->kind == DT_MORE)
 		return r->sp == t->last_sp ? dt_verdict_hold(v, t->last_verdict) : VERDICT_KEEP;

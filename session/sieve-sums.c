@@ -5,46 +5,19 @@
  */
 #include "session/sieve-work.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/signature.h"
 #include "store/sums.h"
-#include "store/text-piece.h"
-
-/* A text that an argument of a call points to, or further arguments. */
-struct sieve_text {
-	struct sieve_text *next;
-	uint32_t function; /* row that describes it: its first parameter has the argument's name */
-	uint32_t n;
-	bool ended;
-	bool is_values; /* `value' has arguments */
-	union {
-		char bytes[DT_SUMS_TEXT];
-		uint64_t value[4];
-	};
-};
 
 /* Calls that are remembered to be used again, at most. */
 #define SPARE 1024u
 
 /* ---- what is kept of a call ---- */
 
-static void free_texts(struct sieve_call *c)
-{
-	struct sieve_text *next;
-
-	for (struct sieve_text *t = c->text; t; t = next) {
-		next = t->next;
-		free(t);
-	}
-	c->text = NULL;
-}
-
 static void forget(struct dt_sieve *v, struct sieve_call *c)
 {
-	free_texts(c);
+	dt_behind_free(&c->behind, &v->behinds);
 	if (v->spares < SPARE) {
 		c->next = v->spare;
 		v->spare = c;
@@ -94,93 +67,16 @@ void dt_sieve_sums_begin(struct dt_sieve *v, struct frame *f, const struct dt_ca
 	f->call = k;
 }
 
-void dt_sieve_sums_values(struct dt_sieve *v, struct sieve_call *c, const struct dt_record *r,
-			  uint32_t function)
-{
-	struct sieve_text *t = calloc(1, sizeof(*t));
-
-	if (!t) {
-		v->no_memory = true;
-		return;
-	}
-	t->is_values = true;
-	t->function = function;
-	memcpy(t->value, r->value, sizeof(t->value));
-	t->next = c->text;
-	c->text = t;
-}
-
-void dt_sieve_sums_text(struct dt_sieve *v, struct sieve_call *c, const struct dt_record *r,
-			const struct dt_store_place *at)
-{
-	size_t room, full, n;
-	const char *bytes = dt_text_bytes(at->place, r->value, &room, &full);
-	uint32_t function = (uint32_t)at->function;
-	struct sieve_text *t = c->text;
-
-	if (!bytes)
-		return;
-	n = strnlen(bytes, room);
-	while (t && t->function != function)
-		t = t->next;
-	if (!t) {
-		/* one that could not be read is none */
-		if (!n && r->flags & DT_FAULT)
-			return;
-		t = calloc(1, sizeof(*t));
-		if (!t) {
-			v->no_memory = true;
-			return;
-		}
-		t->function = function;
-		t->next = c->text;
-		c->text = t;
-	}
-	if (t->ended || t->n + n > sizeof(t->bytes))
-		return;
-	memcpy(t->bytes + t->n, bytes, n);
-	t->n += (uint32_t)n;
-	t->ended = n < full;
-}
-
 /* ---- its end ---- */
-
-/* Returns the text of an argument, and its length; NULL: none is known. */
-static const char *text_in(const struct dt_sieve *v, const struct sieve_call *c, const char *name,
-			   size_t *n)
-{
-	size_t length = strlen(name);
-
-	for (const struct sieve_text *t = c->text; t; t = t->next) {
-		const struct dt_function_info *f =
-			t->function < v->functions ? &v->function[t->function] : NULL;
-		struct dt_signature_value value;
-
-		if (!t->is_values && f && f->signature &&
-		    dt_signature_parameter(f->signature, 0, &value) &&
-		    value.name_length == length && !strncmp(value.name, name, length)) {
-			*n = t->n;
-			return t->bytes;
-		}
-	}
-	return NULL;
-}
 
 static int matches(void *ctx, const struct dt_call *c, unsigned i)
 {
 	const struct sieve_asker *a = ctx;
-	const char *name, *pattern, *text;
-	char line[DT_SUMS_TEXT + 1];
-	size_t n;
+	const char *name, *pattern;
 
 	if (!a->sieve->ending || !dt_filter_text(a->filter, i, &name, &pattern))
 		return -1;
-	text = text_in(a->sieve, a->sieve->ending, name, &n);
-	if (!text)
-		return -1;
-	memcpy(line, text, n);
-	line[n] = '\0';
-	return fnmatch(pattern, line, 0) == 0;
+	return dt_behind_matches(a->sieve->ending->behind, &a->sieve->meanings, name, pattern);
 }
 
 void dt_sieve_sums_texts(struct dt_sieve *v)
@@ -203,8 +99,6 @@ void dt_sieve_sums_texts(struct dt_sieve *v)
 
 /* A call that has ended, for what the sums ask about it. */
 struct asked {
-	struct dt_sieve *v;
-	const struct sieve_call *call;
 	const struct stack *stack; /* NULL: it was in no other call */
 	uint32_t above;		   /* how many of its frames are around the call */
 };
@@ -220,41 +114,11 @@ static unsigned callers(const void *ctx, uint32_t *function, unsigned most)
 	return n;
 }
 
-static const char *text_of(const void *ctx, const char *name, size_t *n)
-{
-	const struct asked *k = ctx;
-
-	return text_in(k->v, k->call, name, n);
-}
-
-static bool number_of(const void *ctx, const char *name, struct dt_call_number *n)
-{
-	const struct dt_call_operand o = {.what = DT_OPERAND_NAMED, .name = name};
-	const struct asked *k = ctx;
-	struct dt_call_operand_place place;
-
-	for (const struct sieve_text *t = k->call->text; t; t = t->next) {
-		const struct dt_function_info *f =
-			t->function < k->v->functions ? &k->v->function[t->function] : NULL;
-
-		if (!t->is_values || !f || !f->signature)
-			continue;
-		dt_operand_find(&place, f->signature, &o);
-		if (dt_operand_number(&place, t->value, n))
-			return true;
-	}
-	return false;
-}
-
 void dt_sieve_sums_end(struct dt_sieve *v, const struct sieve_thread *t, const struct stack *s,
 		       struct frame *f, const struct dt_call *ended)
 {
-	struct asked asked = {v, f->call, s,
-			      !s	       ? 0
-			      : f == &t->alone ? s->n
-					       : (uint32_t)(f - s->frame)};
-	struct dt_sums_around around = {
-		.ctx = &asked, .callers = callers, .text = text_of, .number = number_of};
+	struct asked asked = {s, !s ? 0 : f == &t->alone ? s->n : (uint32_t)(f - s->frame)};
+	struct dt_sums_around around = {.ctx = &asked, .callers = callers};
 	struct dt_call c = *ended;
 
 	if (!f->call)
@@ -268,6 +132,7 @@ void dt_sieve_sums_end(struct dt_sieve *v, const struct sieve_thread *t, const s
 	c.argument = f->call->argument;
 	c.flags |= f->call->lossy ? DT_CALL_LOSS : 0;
 	around.core = f->call->core;
+	around.behind = f->call->behind;
 	around.pid = c.tid == DT_NO_TID ? 0 : dt_store_pid(v->session->store, c.tid);
 	v->ending = f->call;
 	if (v->sums)

@@ -23,7 +23,7 @@ struct verdict {
 /* What the sums want to know of an open call when it ends. */
 struct sieve_call {
 	uint64_t argument[4];
-	struct sieve_text *text; /* that its arguments point to, and further arguments */
+	struct dt_behind *behind; /* what the records behind its entry say */
 	unsigned core;
 	uint32_t depth;
 	bool lossy;		 /* records have been lost since it began */
@@ -168,6 +168,8 @@ struct dt_sieve {
 	bool filter_texts; /* the filter has conditions on texts */
 	struct sieve_asker asker[1 + DT_SUMS_MOST];
 	const struct sieve_call *ending; /* the call that is being judged; NULL: nothing is known */
+	struct dt_meanings meanings;
+	uint32_t behinds;     /* of all open calls */
 	bool behind;	      /* the sums want to know what records behind an entry say */
 	uint64_t sums_missed; /* calls that the sums have not seen, since too many were open */
 	struct sieve_call *spare;
@@ -249,12 +251,6 @@ void dt_sieve_sums_texts(struct dt_sieve *v);
 /* A call begins, as c says, in one whose note is `caller'; r is its entry. */
 void dt_sieve_sums_begin(struct dt_sieve *v, struct frame *f, const struct dt_call *c,
 			 uint32_t caller, const struct dt_record *r, unsigned core);
-/* Takes a record of a text that an argument of the call points to. */
-void dt_sieve_sums_text(struct dt_sieve *v, struct sieve_call *c, const struct dt_record *r,
-			const struct dt_store_place *at);
-/* Takes a record with further arguments of the call. */
-void dt_sieve_sums_values(struct dt_sieve *v, struct sieve_call *c, const struct dt_record *r,
-			  uint32_t function);
 /* A call has ended: `ended' has its end, result and flags. s: the stack whose frame it is, NULL:
  * not known. */
 void dt_sieve_sums_end(struct dt_sieve *v, const struct sieve_thread *t, const struct stack *s,

@@ -280,7 +280,7 @@ struct dt_sieve *dt_sieve_new(struct dt_session *s, struct dt_error *e)
 	v->session = s;
 	v->verdicts = VERDICT_FIRST;
 	v->one_rule = !o->filter;
-	m = meanings_of(v, 1 / s->ticks_per_ns);
+	m = v->meanings = meanings_of(v, 1 / s->ticks_per_ns);
 	if (dt_sieve_words(&v->words, o, e))
 		goto fail;
 	v->filter = dt_filter_new(filter_of(o), &m, e);

@@ -175,6 +175,10 @@ pairs() {
 		"other=a 5"|json_extract(arguments, '$.other') = 'a 5'
 		name=b* n=0|json_extract(arguments, '$.n') = 0 AND json_extract(arguments, '$.name') GLOB 'b*'
 	TEXT
+	for words in report calls 'diff x.db'; do
+		run -2 --separate-stderr devtrace $words --subtract -f 'name=a*' x.db
+		[[ $stderr == *'--subtract does not go with a condition on a text (name=a*)'* ]]
+	done
 	run --separate-stderr devtrace report -f 'nosuch=a*' x.db
 	[[ $stderr == *"no text of an argument called 'nosuch': -l and -A record texts"* ]]
 }

@@ -64,6 +64,7 @@ attached() {
 	wait "$controller" || true
 	controller='' program=
 	# with a small stack, a thread waits that does nothing
+	rm out # what is new in it is waited for
 	(ulimit -s 512 && exec "$dt" record -o t.db ./spin-plain) >out 3>&- &
 	controller=$!
 	ready out
@@ -75,6 +76,7 @@ attached() {
 	wait "$controller" || true
 	controller='' program=
 	# with switches
+	rm out
 	"$dt" record -S -o t.db ./spin-plain >out 3>&- &
 	controller=$!
 	ready out

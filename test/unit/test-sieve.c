@@ -682,12 +682,41 @@ static void test_sum_words(void **state)
 	assert_string_equal(w.filter, "depth<3 result=0");
 }
 
+/* However many records a program forges behind an entry, and whatever they say, memory is bounded.
+ */
+static void test_forged_behind(void **state)
+{
+	struct dt_behind *list = NULL, *other = NULL;
+	uint32_t all = 0;
+	uint64_t value[4];
+
+	memset(value, 'x', sizeof(value));
+	for (uint32_t i = 1; i < 100000; i++) {
+		const struct dt_store_place more = {i, DT_SITE_POINT_MORE},
+					    text = {i, DT_SITE_POINT_TEXT};
+
+		assert_true(dt_behind_take(&list, &all, &more, value, false));
+		assert_true(dt_behind_take(&other, &all, &text, value, false));
+		/* of a text that does not end, no more than there is room for */
+		assert_true(dt_behind_take(&other, &all,
+					   &(struct dt_store_place){1, DT_SITE_POINT_TEXT}, value,
+					   false));
+	}
+	assert_int_equal(all, 2 * DT_BEHIND_CALL);
+	for (const struct dt_behind *x = other; x; x = x->next)
+		assert_in_range(x->n, 1, DT_BEHIND_TEXT);
+	dt_behind_free(&list, &all);
+	dt_behind_free(&other, &all);
+	assert_int_equal(all, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_calls), cmocka_unit_test(test_random_sums),
 		cmocka_unit_test(test_sum_buckets),  cmocka_unit_test(test_sum_words),
-		cmocka_unit_test(test_forged_depth), cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_forged_depth), cmocka_unit_test(test_forged_behind),
+		cmocka_unit_test(test_loss),
 	};
 	int rc;
 

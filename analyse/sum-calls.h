@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums over the calls of a trace that is there. */
-#ifndef DT_CMD_SUM_CALLS_H
-#define DT_CMD_SUM_CALLS_H
+#ifndef DT_ANALYSE_SUM_CALLS_H
+#define DT_ANALYSE_SUM_CALLS_H
 
 #include "filter/sums.h"
 #include "store/reader.h"
