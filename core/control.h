@@ -8,8 +8,8 @@
  * others to read; each word that the controller must read here is read once and checked. It holds
  * no pointers and nothing of libc's.
  *
- * This header is included only by code that runs in the traced process (arch/x86_64/target/slow.c)
- * and by the two files through which the controller accesses the memory: hook/shared.c, and
+ * This header is included only by code that runs in the traced process (target/) and by the two
+ * files through which the controller accesses the memory: hook/shared.c, and
  * session/rings.c for the rings. For all other code the two structures are incomplete types.
  * test/lint/shared.t checks this.
  *

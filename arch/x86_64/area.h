@@ -4,9 +4,9 @@
  * addresses, below 2 GiB so that the hooks can use absolute 32-bit addresses:
  *
  *	+0x0000  code    r-x private  the blob below, relocated for this process
- *	+0x5000  process rw- private  struct dt_process_block; zero in a forked child
- *	+0x6000  kept    rw- private  struct dt_kept_block; a forked child inherits it
- *	+0x7000  session rw- shared   struct dt_control and the rings (core/ring.h)
+ *	+0x6000  process rw- private  struct dt_process_block; zero in a forked child
+ *	+0x7000  kept    rw- private  struct dt_kept_block; a forked child inherits it
+ *	+0x8000  session rw- shared   struct dt_control and the rings (core/ring.h)
  *	then     hooks   r-x private  made from the blob's templates, for each core
  *	then     table   r-x private  struct dt_table, written by the controller only
  *
@@ -15,21 +15,21 @@
  *
  * The blob is linked twice, at 0 and at DT_BLOB_OTHER: where the two images differ there is an
  * address to be relocated. Other words to be filled in are listed as fixups. The blob consists of
- * target/hook.S and target/slow.c, laid out by target/blob.ld.
+ * target/hook.S, target/inside.c and the folder target/ above arch/, laid out by target/blob.ld.
  */
 #ifndef DT_ARCH_AREA_H
 #define DT_ARCH_AREA_H
 
 #define DT_AREA_CODE	0x0000
-#define DT_AREA_PROCESS 0x5000
-#define DT_AREA_KEPT	0x6000
-#define DT_AREA_SESSION 0x7000
-#define DT_CODE_SIZE	0x5000
-#define DT_AREA_GATES	0x4400 /* in the code, after the blob: see arch/x86_64/gate.h */
-#define DT_AREA_STUB	0x4a00 /* after these: where system calls made for us run from */
+#define DT_AREA_PROCESS 0x6000
+#define DT_AREA_KEPT	0x7000
+#define DT_AREA_SESSION 0x8000
+#define DT_CODE_SIZE	0x6000
+#define DT_AREA_GATES	0x5400 /* in the code, after the blob: see arch/x86_64/gate.h */
+#define DT_AREA_STUB	0x5a00 /* after these: where system calls made for us run from */
 #define DT_BLOB_OTHER	0x01000000
 #define DT_AREA_TOP	0x7fff0000ull /* the area ends below this address */
-#define DT_BLOB_MAGIC	0x31626f6c62747664
+#define DT_BLOB_MAGIC	0x32626f6c62747664
 
 /* types of fixups: what their 32 bits are set to */
 #define DT_FIX_REL	 1  /* relative to the next instruction: changes when the code is moved */

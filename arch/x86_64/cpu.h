@@ -22,9 +22,10 @@ static inline uint64_t dt_ticks_ordered(void)
 {
 	uint64_t ticks;
 
-	__builtin_ia32_lfence();
+	/* no builtin: what runs in traced processes is compiled without SSE2, whose lfence is */
+	__asm__ volatile("lfence" ::: "memory");
 	ticks = __builtin_ia32_rdtsc();
-	__builtin_ia32_lfence();
+	__asm__ volatile("lfence" ::: "memory");
 	return ticks;
 }
 

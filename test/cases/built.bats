@@ -53,11 +53,11 @@ files="devtrace lib/as"
 	[ "$(<"$BATS_TEST_TMPDIR/found")" = "$n" ] || { cat "$BATS_TEST_TMPDIR/found"; false; }
 	[ "$n" -gt "$([ "$build" = "$root/build" ] && echo 300 || echo 150)" ]
 	# the words of the blob are those that its own flags give: no protector, no marks, nothing outside it
-	for f in hook slow; do
-		readelf -nW "$build/arch/x86_64/target/$f.o" >"$BATS_TEST_TMPDIR/notes"
+	for f in "$build"/arch/x86_64/target/*.o "$build"/target/*.o; do
+		readelf -nW "$f" >"$BATS_TEST_TMPDIR/notes"
 		run grep 'x86 feature' "$BATS_TEST_TMPDIR/notes"
 		[ "$status" = 1 ]
-		nm --undefined-only "$build/arch/x86_64/target/$f.o" >"$BATS_TEST_TMPDIR/names"
+		nm --undefined-only "$f" >"$BATS_TEST_TMPDIR/names"
 		run grep '__stack_chk\|_chk$' "$BATS_TEST_TMPDIR/names"
 		[ "$status" = 1 ]
 	done

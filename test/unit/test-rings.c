@@ -66,7 +66,13 @@ static struct dt_control *session_at; /* where the writers have the session */
 static struct dt_shared memory_of;    /* and what the controller knows of it */
 #define session (*session_at)
 #define extern static
-#include "arch/x86_64/target/slow.c"
+#include "arch/x86_64/target/inside.c"
+#include "target/append.c"
+#include "target/calls.c"
+#include "target/careful.c"
+#include "target/held.c"
+#include "target/request.c"
+#include "target/ring.c"
 #undef extern
 #undef session
 

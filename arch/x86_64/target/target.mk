@@ -5,15 +5,20 @@ TFLAGS   := -std=gnu11 -I. -Os -ffreestanding -fno-builtin -mgeneral-regs-only -
 	-fvisibility=hidden -fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none \
 	-fno-tree-loop-distribute-patterns -fno-jump-tables $(WARN) -MMD -MP
 
+TOBJ     := $(TB)/hook.o $(TB)/inside.o $(patsubst %.c,$(B)/%.o,$(wildcard target/*.c))
+
 $(TB)/%.o: arch/x86_64/target/%.c | deps
+	@mkdir -p $(@D)
+	$(TARGETCC) $(TFLAGS) -c -o $@ $<
+$(B)/target/%.o: target/%.c | deps
 	@mkdir -p $(@D)
 	$(TARGETCC) $(TFLAGS) -c -o $@ $<
 $(TB)/%.o: arch/x86_64/target/%.S | deps
 	@mkdir -p $(@D)
 	$(TARGETCC) -I. -MMD -MP -c -o $@ $<
-$(TB)/blob.elf $(TB)/other.elf: $(TB)/hook.o $(TB)/slow.o arch/x86_64/target/blob.ld
+$(TB)/blob.elf $(TB)/other.elf: $(TOBJ) arch/x86_64/target/blob.ld
 	ld -nostdlib -static -no-dynamic-linker -z noexecstack --defsym=base=$(BASE) \
-		-T arch/x86_64/target/blob.ld -o $@ $(TB)/hook.o $(TB)/slow.o
+		-T arch/x86_64/target/blob.ld -o $@ $(TOBJ)
 $(TB)/blob.elf: BASE = 0
 $(TB)/other.elf: BASE = 0x01000000
 $(TB)/%.bin: $(TB)/%.elf

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* What the code in target/, which runs in traced processes, uses of the processor. The header
+ * included here declares the same names for each processor. */
+#ifndef DT_ARCH_INSIDE_H
+#define DT_ARCH_INSIDE_H
+
+#ifdef __x86_64__
+#include "arch/x86_64/inside.h"
+#else
+#error "devtrace does not know this processor yet"
+#endif
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether the slow path may make system calls and read the clock, and the simplest of the calls. */
+#ifndef DT_TARGET_CALLS_H
+#define DT_TARGET_CALLS_H
+
+#include "target/parts.h"
+
+#pragma GCC visibility push(hidden)
+/*
+ * Looks whether the process allows itself so few system calls that we make none. Another thread may
+ * bring that about at any time; it then waits for threads that were counted in
+ * process_block.calling before they asked here.
+ */
+bool dt_is_confined(void);
+
+/* Counts this thread as one that may make system calls, unless the process is confined: then
+ * another thread may be waiting until none is counted. Returns whether it was counted. */
+bool dt_calling_begin(void);
+
+/* counted: what dt_calling_begin() has returned */
+void dt_calling_end(bool counted);
+
+/* Looks whether this thread is in strict seccomp, and so can make no system call for us at all. */
+bool dt_is_strict(void);
+
+/* Looks whether this thread may read the clock. One that can not ask is taken for one that may not.
+ */
+bool dt_clock_is_allowed(void);
+
+/* Ends appending by rseq: each record goes through the slow path from here on, which looks first.
+ */
+void dt_fast_path_leave(void);
+
+/* Sleeps until *word is no longer value, it is woken, or ns (less than 1 s) have passed. */
+void dt_futex_wait(uint32_t *word, uint32_t value, long ns);
+
+/* Wakes up to n threads that sleep on *word. */
+void dt_futex_wake(uint32_t *word, long n);
+
+/* Blocks all signals; *old: what was blocked before, for dt_signals_restore(). */
+void dt_signals_block(uint64_t *old);
+void dt_signals_restore(const uint64_t *old);
+
+/* Asks the kernel for the thread's id, and returns it with its PID namespace's tag, as in records;
+ * DT_NO_TID: no system call is allowed. */
+uint32_t dt_asked_thread_id(void);
+
+/* Returns the same, but from the thread's block if the offset there is known. */
+uint32_t dt_own_thread_id(void);
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "target/forbid.h"
+#include "target/calls.h"
+#include "target/request.h"
+
+#define CLONE_VM     0x00000100u
+#define CLONE_VFORK  0x00004000u
+#define CLONE_SETTLS 0x00080000u
+
+#define PR_SET_SECCOMP 22
+#define SECCOMP_FILTER 2 /* prctl's number; 1: strict. seccomp()'s numbers are one less */
+
+/*
+ * Waits until no thread makes a system call for us; it sleeps by system calls if they are allowed.
+ * It waits a minute at most: a thread may have left the slow path by longjmp from a signal handler.
+ */
+static void wait_for_calls(bool allowed)
+{
+	for (int i = 0; i < 60000 && !dt_controller_is_gone(); i++) {
+		uint32_t n = __atomic_load_n(&process_block.calling, __ATOMIC_SEQ_CST);
+
+		/* negative: a signal handler has forked in the middle of a call, and its child has
+		 * gone on */
+		if ((int32_t)n <= 0)
+			return;
+		if (allowed)
+			dt_futex_wait(&process_block.calling, n, DT_MS);
+		else
+			for (int k = 0; k < 10000; k++) /* some 0.1 ms or more */
+				dt_cpu_pause();
+	}
+}
+
+/* Notes that this thread, and no other, is about to be allowed read, write and exit only, and not
+ * to read the clock. */
+static void become_strict(void)
+{
+	uint64_t fs;
+	uint32_t i;
+
+	/* a thread without a thread block can not be told from others: then none records any more
+	 */
+	if (dt_is_confined() || dt_own_thread_pointer_ask(&fs) < 0 || !fs)
+		__atomic_store_n(&kept_block.strict, DT_STRICT_MAX + 1, __ATOMIC_SEQ_CST);
+	i = __atomic_fetch_add(&kept_block.strict, 1, __ATOMIC_SEQ_CST);
+	if (i < DT_STRICT_MAX)
+		__atomic_store_n(&kept_block.strict_fs[i], dt_own_thread_pointer(),
+				 __ATOMIC_SEQ_CST);
+	__atomic_store_n(&kept_block.asks_clock, 1, __ATOMIC_SEQ_CST);
+	dt_fast_path_leave();
+}
+
+/* Notes that a seccomp filter is about to be installed, and waits for calls that are under way. */
+static void become_confined(void)
+{
+	bool allowed = !dt_is_confined();
+
+	__atomic_store_n(&session.confined, 1, __ATOMIC_RELAXED);
+	if (allowed) /* the controller, which sleeps for long, sleeps only shortly from then on */
+		dt_bell_ring();
+	__atomic_store_n(&kept_block.confined, 1, __ATOMIC_SEQ_CST);
+	wait_for_calls(allowed);
+}
+
+void dt_before_call(const uint64_t *argument)
+{
+	uint64_t mode = 0;
+
+	if (argument[0] == DT_SYS_SECCOMP && argument[1] <= 1)
+		mode = argument[1] + 1;
+	else if (argument[0] == DT_SYS_PRCTL && (int)argument[1] == PR_SET_SECCOMP)
+		mode = argument[2];
+	if (mode == 1)
+		become_strict();
+	else if (mode == SECCOMP_FILTER)
+		become_confined();
+	if (dt_call_closes_clock(argument)) {
+		__atomic_store_n(&kept_block.asks_clock, 1, __ATOMIC_SEQ_CST);
+		dt_fast_path_leave();
+	}
+}
+
+void dt_before_clone(uint64_t flags)
+{
+	if (!(flags & CLONE_VM) || (flags & (CLONE_SETTLS | CLONE_VFORK)))
+		return;
+	dt_fast_path_leave();
+}
+
+void dt_before_clone3(const uint64_t *args)
+{
+	dt_before_clone(args[0]);
+}
+
+void dt_after_vfork(void)
+{
+	uint64_t fs;
+	bool counted;
+
+	if (!blob.rseq_offset)
+		return;
+	fs = dt_own_thread_pointer() + (uint64_t)blob.rseq_offset;
+	counted = dt_calling_begin();
+	if (!dt_is_confined()) { /* else the kernel stores it when another thread runs in between */
+		dt_call4(DT_SYS_RSEQ, (long)fs, blob.rseq_size, 1, blob.rseq_signature);
+		dt_call4(DT_SYS_RSEQ, (long)fs, blob.rseq_size, 0, blob.rseq_signature);
+	}
+	dt_calling_end(counted);
+}

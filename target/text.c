@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "target/text.h"
+#include "target/memory.h"
+
+#define PAGE	   4096u
+#define PIECE	   32u	   /* bytes of a text that are read at a time */
+#define NEVER_READ 0x10000 /* below this address nothing is read directly: it may be NULL */
+
+typedef uint64_t __attribute__((aligned(1), may_alias)) any_u64;
+
+/* Returns where it is kept whether a page was there, and in *as how that is written. */
+static uint32_t *seen_at(uint64_t address, uint32_t *as)
+{
+	uint64_t n = address / PAGE;
+
+	*as = (uint32_t)(n / DT_PAGES) | 0x80000000u;
+	return &process_block.page[n % DT_PAGES];
+}
+
+static bool was_there(uint64_t address)
+{
+	uint32_t as, *at = seen_at(address, &as);
+
+	return address >= NEVER_READ && address < DT_USER_END &&
+	       __atomic_load_n(at, __ATOMIC_RELAXED) == as;
+}
+
+static void note_there(uint64_t address)
+{
+	uint32_t as, *at = seen_at(address, &as);
+
+	if (address < DT_USER_END)
+		__atomic_store_n(at, as, __ATOMIC_RELAXED);
+}
+
+/* A text that is being read; hook.S knows where these are. */
+struct text {
+	uint64_t piece[4];	 /* its next bytes */
+	uint64_t address;	 /* where they are; then where it goes on, 0: it does not */
+	uint64_t left;		 /* bytes that it has at most */
+	uint64_t how;		 /* DT_TEXT_... */
+	uint64_t saved[2], back; /* what hook.S has pushed before; the point's code begins here */
+};
+
+/* The stack from this text to the function's return address is certainly there, and so are the
+ * pages that these lie in. */
+static bool is_stack(const struct text *t, uint64_t address)
+{
+	uint64_t low = (uint64_t)t & -(uint64_t)PAGE, high = (uint64_t)(t + 1) + DT_POINT_FRAME;
+
+	return address >= low && address <= (high | (PAGE - 1));
+}
+
+/* Reads n bytes, at most PIECE, that all lie in one page which is there. */
+static void read_there(struct text *t, uint64_t n)
+{
+	const volatile uint8_t *from = (const volatile uint8_t *)t->address;
+	uint64_t word = 0;
+
+	if (n == PIECE) {
+		for (unsigned i = 0; i < 4; i++)
+			((volatile uint64_t *)t->piece)[i] = ((const any_u64 *)t->address)[i];
+		return;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		word |= (uint64_t)from[i] << i % 8 * 8;
+		if (i % 8 == 7 || i + 1 == n) {
+			t->piece[i / 8] = word;
+			word = 0;
+		}
+	}
+}
+
+/* Puts zeros behind the first n bytes, and behind a NUL. Returns how many bytes are left. */
+static uint64_t cut(struct text *t, uint64_t n)
+{
+	const uint64_t low = t->how & DT_TEXT_BUFFER ? 0 : 0x0101010101010101u;
+
+	for (unsigned i = 0; i < 4; i++) {
+		uint64_t w = t->piece[i], zeros, k = 8 * i;
+
+		if (n <= k) {
+			t->piece[i] = 0;
+			continue;
+		}
+		zeros = (w - low) & ~w & low << 7;
+		if (zeros && k + (uint64_t)__builtin_ctzll(zeros) / 8 < n)
+			n = k + (uint64_t)__builtin_ctzll(zeros) / 8;
+		if (n < k + 8)
+			t->piece[i] = n == k ? 0 : w & ((1ull << 8 * (n - k)) - 1);
+	}
+	return n;
+}
+
+/* Reads up to n bytes; negative: none can be read. */
+static long read_piece(struct text *t, uint64_t n)
+{
+	uint64_t page = PAGE - t->address % PAGE, there = 0;
+	long got;
+
+	if (is_stack(t, t->address) ||
+	    ((t->how & DT_TEXT_SURE) && !(t->how & DT_TEXT_BAD) && was_there(t->address))) {
+		there = n < page ? n : page;
+		/* what lies behind the text in its page is there, too: reading it is quicker */
+		read_there(t, page < PIECE ? there : PIECE);
+		if (there == n || cut(t, there) < there)
+			return (long)n;
+	}
+	got = dt_own_memory_read(t->address + there, (char *)t->piece + there, n - there);
+	if (got > 0) {
+		note_there(t->address + there);
+		note_there(t->address + there + (uint64_t)got - 1);
+	}
+	return there ? (long)there + (got > 0 ? got : 0) : got;
+}
+
+/* Puts in front of a buffer's first bytes how many of it are recorded, and how many it has. */
+static void put_head(struct text *t)
+{
+	uint64_t has = t->how >> DT_TEXT_LENGTH;
+
+	t->piece[3] = t->piece[2];
+	t->piece[2] = t->piece[1];
+	t->piece[1] = t->piece[0];
+	t->piece[0] = t->left | (has > UINT32_MAX ? UINT32_MAX : has) << 32;
+	t->how &= ~(uint64_t)DT_TEXT_HEAD;
+}
+
+int dt_text(struct text *t)
+{
+	uint64_t room = t->how & DT_TEXT_HEAD ? PIECE - 8 : PIECE, from = t->address;
+	uint64_t n = t->left < room ? t->left : room, next = from + n;
+	long got = 0;
+
+	for (unsigned i = 0; i < 4; i++)
+		((volatile uint64_t *)t->piece)[i] = 0;
+	if (n)
+		got = read_piece(t, n);
+	t->address = 0;
+	if (n && (got <= 0 || ((t->how & DT_TEXT_BUFFER) && (uint64_t)got < n))) {
+		cut(t, 0);
+		t->how |= DT_TEXT_BAD;
+		return -1;
+	}
+	n = cut(t, (uint64_t)got);
+	if (t->how & DT_TEXT_HEAD)
+		put_head(t);
+	t->left -= next - from;
+	if (t->how & DT_TEXT_BUFFER ? !t->left
+				    : n < PIECE || (!t->left && !(t->how & DT_TEXT_BOUND)))
+		return 0;
+	/* the function may not look at the next page */
+	if (next / PAGE != from / PAGE && (t->how & DT_TEXT_SURE) == DT_SURE_FIRST)
+		t->how &= ~(uint64_t)DT_TEXT_SURE;
+	t->address = next;
+	return 0;
+}
