@@ -42,8 +42,10 @@
 #define QUIET_MS 1000 /* between readings of the clocks then */
 #define DEAF_MS	 1    /* between rounds when a process has confined itself and can not wake us */
 
-/* as TAKES, where calls are chosen: what is taken stays in the processor's cache */
+/* as TAKES, where calls are chosen, and how many records are taken from a ring at a time: they stay
+ * in the processor's cache until they have been chosen among */
 #define SIEVE_TAKES 1
+#define SIEVE_TAKE  1024
 
 static void sleep_until_bell(struct dt_session *s, const struct dt_shared_bells *bells, int ms)
 {
@@ -219,7 +221,7 @@ static size_t take(struct dt_session *s, struct dt_domain *d, unsigned ring, uns
 		   bool last, const struct dt_record **records, uint64_t *lost)
 {
 	struct dt_ring_reader *r = &d->reader[ring];
-	size_t n = dt_ring_take(r, DT_RING_TAKE, last, records, lost);
+	size_t n = dt_ring_take(r, s->sieve ? SIEVE_TAKE : DT_RING_TAKE, last, records, lost);
 
 	if (dt_doubt_losses(s, d, r->lost_total)) {
 		dt_ring_refuse(r, 0);
@@ -253,7 +255,10 @@ static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigne
 	if (k->witness)
 		dt_witness_records(k->witness, m->record, m->n);
 	if (s->sieve)
-		rc = dt_sieve_take(s->sieve, ring, core, m, &s->recorder_error);
+		/* the ring's reader keeps its records until the next time it takes some */
+		rc = dt_sieve_take(s->sieve, ring, core, m,
+				   m->record != m->mixed && m->record != m->timed,
+				   &s->recorder_error);
 	else if (s->store)
 		rc = put_store(s, core, m);
 	if (s->has_log && rc == 0 && keep(k, m->record, m->n, core) < 0)

@@ -11,103 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEAR  16384	 /* bytes: see DT_STACK_NEAR */
-#define FAR   (4u << 20) /* bytes: see DT_STACK_FAR */
-#define CHAIN 16	 /* see DT_CALL_CHAIN */
-#define DEEP  4096	 /* frames: the room for more is freed when the last one is gone */
-
-/* ---- threads ---- */
-
-static struct sieve_thread **thread_slot(struct sieve_thread **table, size_t size, uint64_t key)
-{
-	for (size_t i = (key * 0x9e3779b97f4a7c15u) >> 32;; i++) {
-		struct sieve_thread **t = &table[i & (size - 1)];
-
-		if (!*t || (*t)->key == key)
-			return t;
-	}
-}
-
-static bool grow_threads(struct dt_sieve *v)
-{
-	size_t size = v->thread_room ? 2 * v->thread_room : 256;
-	struct sieve_thread **table = calloc(size, sizeof(*table));
-
-	if (!table)
-		return false;
-	for (size_t i = 0; i < v->thread_room; i++)
-		if (v->thread[i])
-			*thread_slot(table, size, v->thread[i]->key) = v->thread[i];
-	free(v->thread);
-	v->thread = table;
-	v->thread_room = size;
-	return true;
-}
-
-/* Returns the thread of a record; NULL: out of memory. */
-static struct sieve_thread *thread_of(struct dt_sieve *v, const struct dt_record *r, unsigned core)
-{
-	uint64_t key = r->tid == DT_NO_TID ? 1ull << 32 | core : r->tid;
-	struct sieve_thread **slot;
-
-	if (v->last && v->last->key == key)
-		return v->last;
-	if (2 * v->threads >= v->thread_room && !grow_threads(v))
-		return NULL;
-	slot = thread_slot(v->thread, v->thread_room, key);
-	if (!*slot) {
-		*slot = calloc(1, sizeof(**slot));
-		if (!*slot)
-			return NULL;
-		(*slot)->key = key;
-		v->threads++;
-	}
-	return v->last = *slot;
-}
-
-static void free_stack(struct dt_sieve *v, struct stack *s)
-{
-	v->frames -= s->n;
-	while (s->n) {
-		dt_verdict_drop(v, s->frame[--s->n].verdict);
-		dt_sieve_sums_forget(v, &s->frame[s->n]);
-	}
-	free(s->frame);
-	free(s);
-}
-
-void dt_sieve_free_threads(struct dt_sieve *v)
-{
-	for (size_t i = 0; i < v->thread_room; i++) {
-		struct sieve_thread *t = v->thread[i];
-
-		for (uint32_t k = 0; t && k < t->stacks; k++)
-			free_stack(v, t->stack[k]);
-		if (t) {
-			dt_sieve_sums_forget(v, &t->alone);
-			free(t->stack);
-			free(t->open);
-			free(t);
-		}
-	}
-	free(v->thread);
-}
-
-/* Returns the counter of a thread's open calls of a function; NULL: out of memory. */
-static uint32_t *open_count(struct sieve_thread *t, uint32_t function)
-{
-	if (function >= t->opens) {
-		uint32_t n = function + 1 + function / 2;
-		uint32_t *more = realloc(t->open, n * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		memset(more + t->opens, 0, (n - t->opens) * sizeof(*more));
-		t->open = more;
-		t->opens = n;
-	}
-	return &t->open[function];
-}
+#define CHAIN 16   /* see DT_CALL_CHAIN */
+#define DEEP  4096 /* frames: the room for more is freed when the last one is gone */
 
 /* ---- sums of what is left out ---- */
 
@@ -162,26 +67,33 @@ void dt_sieve_decide(struct dt_sieve *v, uint32_t verdict, bool keep)
 void dt_sieve_tell_sums(struct dt_sieve *v, const struct sieve_thread *t, const struct stack *s,
 			struct frame *f, const struct ending *how)
 {
-	const struct dt_call ended = {
-		.end = how->ticks, .result = how->result, .flags = how->flags};
+	if (f->call) {
+		const struct dt_call ended = {
+			.end = how->ticks, .result = how->result, .flags = how->flags};
 
-	dt_sieve_sums_end(v, t, s, f, &ended);
+		dt_sieve_sums_end(v, t, s, f, &ended);
+	}
 }
 
 static bool fits(struct dt_sieve *v, const struct sieve_thread *t, const struct frame *f,
 		 const struct ending *how)
 {
-	struct dt_call c = {.tid = (uint32_t)t->key,
-			    .function = f->function,
-			    .flags = how->flags,
-			    .begin = f->begin,
-			    .end = how->ticks > f->begin ? how->ticks : f->begin,
-			    .sp = f->sp,
-			    .result = how->result};
+	struct dt_call *c = &v->call;
 	bool is;
 
+	if (!f->wanted)
+		return false;
+	c->tid = (uint32_t)t->key;
+	c->function = f->function;
+	c->flags = how->flags;
+	c->begin = f->begin;
+	c->end = how->ticks > f->begin ? how->ticks : f->begin;
+	c->sp = f->sp;
+	c->depth = 0;
+	c->argument = NULL;
+	c->result = how->result;
 	v->ending = f->call;
-	is = f->wanted && dt_filter_end(v->filter, &c);
+	is = dt_filter_end(v->filter, c);
 	v->ending = NULL;
 	return is;
 }
@@ -203,7 +115,7 @@ static void pop(struct dt_sieve *v, struct sieve_thread *t, struct stack *s,
 {
 	struct frame *f = &s->frame[s->n - 1];
 	uint64_t ticks = how->ticks > f->begin ? how->ticks - f->begin : 0;
-	uint32_t *open = open_count(t, f->function);
+	uint32_t *open = dt_sieve_open_count(t, f->function);
 	bool outermost = true;
 
 	if (open && *open)
@@ -241,9 +153,8 @@ static void end_chain(struct dt_sieve *v, struct sieve_thread *t, struct stack *
 		pop(v, t, s, how);
 }
 
-/* Ends the calls below sp: they are gone. at: also those at sp. */
-static void unwind(struct dt_sieve *v, struct sieve_thread *t, struct stack *s, uint64_t sp,
-		   bool at, uint64_t ticks)
+void dt_sieve_unwind_frames(struct dt_sieve *v, struct sieve_thread *t, struct stack *s,
+			    uint64_t sp, bool at, uint64_t ticks)
 {
 	const struct ending gone = {ticks, NULL, DT_CALL_UNWOUND};
 
@@ -253,156 +164,7 @@ static void unwind(struct dt_sieve *v, struct sieve_thread *t, struct stack *s, 
 	}
 }
 
-/* ---- stacks ---- */
-
-static bool is_kernel(uint64_t sp)
-{
-	return sp >> 63;
-}
-
-static void remove_stack(struct dt_sieve *v, struct sieve_thread *t, struct stack *s)
-{
-	if (t->alone_stack == s)
-		t->alone_stack = NULL;
-	for (uint32_t i = 0; i < t->stacks; i++)
-		if (t->stack[i] == s)
-			t->stack[i] = t->stack[--t->stacks];
-	if (t->now == s)
-		t->now = NULL;
-	free_stack(v, s);
-}
-
-/* Gives up the stack that was unused for longest: what is open there is kept. */
-static void give_up(struct dt_sieve *v, struct sieve_thread *t)
-{
-	const struct ending gone = {v->now, NULL, DT_CALL_LOSS};
-	struct stack *oldest = t->stack[0];
-
-	for (uint32_t i = 1; i < t->stacks; i++)
-		if (t->stack[i]->used < oldest->used)
-			oldest = t->stack[i];
-	for (uint32_t i = 0; i < oldest->n; i++) {
-		uint32_t *open = open_count(t, oldest->frame[i].function);
-
-		if (open && *open)
-			--*open;
-		dt_sieve_decide(v, oldest->frame[i].verdict, true);
-		dt_sieve_tell_sums(v, t, oldest, &oldest->frame[i], &gone);
-	}
-	remove_stack(v, t, oldest);
-}
-
-static struct stack *new_stack(struct dt_sieve *v, struct sieve_thread *t, bool kernel)
-{
-	struct stack *s;
-
-	if (t->stacks == MANY)
-		give_up(v, t);
-	if (t->stacks == t->room) {
-		uint32_t room = t->room ? 2 * t->room : STACKS;
-		struct stack **more = realloc(t->stack, room * sizeof(struct stack *));
-
-		if (!more)
-			return NULL;
-		t->stack = more;
-		t->room = room;
-	}
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return NULL;
-	s->kernel = kernel;
-	s->around = (uint8_t)dt_filter_nobody(v->filter);
-	s->note = v->sums ? dt_sums_nobody(v->sums) : 0;
-	if (kernel && t->now && t->now->n) {
-		s->note = t->now->frame[t->now->n - 1].note;
-		s->depth = t->now->depth + t->now->n;
-		s->around = t->now->frame[t->now->n - 1].around;
-	}
-	t->stack[t->stacks] = s;
-	t->stacks++;
-	return s;
-}
-
-/* Returns how far above sp the nearest frame of a stack is; UINT64_MAX: there is none. */
-static uint64_t distance(const struct stack *s, uint64_t sp)
-{
-	uint32_t i = s->n;
-
-	while (i && s->frame[i - 1].sp < sp)
-		i--;
-	return i ? s->frame[i - 1].sp - sp : UINT64_MAX;
-}
-
-static struct stack *use(struct sieve_thread *t, struct stack *s)
-{
-	if (s && t->now != s)
-		s->used = ++t->switches;
-	return t->now = s;
-}
-
-/* Returns the stack that a new frame at sp is on, which may be a new one; NULL: out of memory. */
-static struct stack *place(struct dt_sieve *v, struct sieve_thread *t, uint64_t sp)
-{
-	struct stack *best = NULL, *s = t->now;
-	uint64_t least = FAR;
-
-	if (s && t->stacks == 1 && s->n && s->frame[s->n - 1].sp >= sp &&
-	    s->frame[s->n - 1].sp - sp <= NEAR)
-		return s;
-	for (uint32_t i = 0; i < t->stacks; i++) {
-		uint64_t d = t->stack[i]->kernel == is_kernel(sp) ? distance(t->stack[i], sp)
-								  : UINT64_MAX;
-
-		if (d < least || (d == least && t->stack[i] == t->now)) {
-			best = t->stack[i];
-			least = d;
-		}
-	}
-	for (uint32_t i = 0; i < t->stacks && !best; i++) {
-		s = t->stack[i];
-		/* all of it is a little below: gone, unwound on its own stack */
-		if (s->kernel == is_kernel(sp) &&
-		    (!s->n || (s->frame[0].sp < sp && sp - s->frame[0].sp <= NEAR)))
-			best = s;
-	}
-	return use(t, best ? best : new_stack(v, t, is_kernel(sp)));
-}
-
-static bool has_frame(const struct stack *s, uint64_t sp, uint32_t function)
-{
-	uint32_t i = s->n;
-
-	while (i && s->frame[i - 1].sp < sp)
-		i--;
-	for (; i && s->frame[i - 1].sp == sp; i--)
-		if (s->frame[i - 1].function == function)
-			return true;
-	return false;
-}
-
-/* Returns the stack with the frame that an exit belongs to; NULL: there is none. */
-static struct stack *stack_of(struct sieve_thread *t, uint64_t sp, uint32_t function)
-{
-	struct stack *s = t->now;
-
-	if (s && has_frame(s, sp, function))
-		return s;
-	for (uint32_t i = 0; i < t->stacks; i++)
-		if (t->stack[i] != s && has_frame(t->stack[i], sp, function))
-			return use(t, t->stack[i]);
-	/* by a jump that was not recorded, a function has come to another one's exit */
-	return s && distance(s, sp) == 0 ? s : NULL;
-}
-
 /* ---- records ---- */
-
-static uint32_t remember(struct dt_sieve *v, struct sieve_thread *t, uint64_t sp, uint32_t verdict)
-{
-	dt_verdict_drop(v, t->last_verdict);
-	t->last_sp = sp;
-	t->last_verdict = dt_verdict_hold(v, verdict);
-	return dt_verdict_hold(v, verdict);
-}
 
 /* Makes room for one more frame. False: out of memory. */
 static bool grow(struct stack *s)
@@ -441,15 +203,10 @@ static uint32_t judge_begin(struct dt_sieve *v, const struct frame *f, const str
 static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct dt_record *r,
 		      unsigned core, const struct dt_store_place *at)
 {
-	struct stack *s = place(v, t, r->sp);
+	struct stack *s = dt_sieve_place(v, t, r->sp);
 	struct frame *caller, *f;
-	struct dt_call c = {.tid = r->tid,
-			    .function = at->function,
-			    .begin = r->ticks,
-			    .end = r->ticks,
-			    .sp = r->sp,
-			    .argument = r->value};
-	uint32_t *open = open_count(t, at->function);
+	struct dt_call *c;
+	uint32_t *open = dt_sieve_open_count(t, at->function);
 	uint32_t around;
 	bool jumped;
 
@@ -458,29 +215,26 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 		return VERDICT_KEEP;
 	}
 	jumped = s->n && s->frame[s->n - 1].sp == r->sp && s->frame[s->n - 1].jumped;
-	unwind(v, t, s, r->sp, !jumped, r->ticks);
-	if (!s->n && !s->kernel) {
-		s->depth = 0;
-		s->around = (uint8_t)dt_filter_nobody(v->filter);
-		s->note = v->sums ? dt_sums_nobody(v->sums) : 0;
-	}
+	dt_sieve_unwind(v, t, s, r->sp, !jumped, r->ticks);
+	if (!s->n)
+		dt_sieve_stack_empty(v, s);
 	if (v->frames >= FRAMES) {
 		v->sums_missed++;
 		s->deeper++;
-		return remember(v, t, r->sp, VERDICT_KEEP);
+		return dt_sieve_remember(v, t, r->sp, VERDICT_KEEP);
 	}
 	caller = s->n ? &s->frame[s->n - 1] : NULL;
 	around = caller ? caller->around : s->around;
-	c.depth = s->depth + s->n;
+	c = dt_sieve_call_at(v, r, at->function, s->depth + s->n);
 	f = &s->frame[s->n];
 	*f = (struct frame){.sp = r->sp,
 			    .begin = r->ticks,
 			    .function = at->function,
 			    .around = (uint8_t)dt_filter_around(v->filter, around, at->function),
 			    .wanted = dt_filter_place(v->filter, 0, r->tid) &&
-				      dt_filter_begin(v->filter, &c, around)};
+				      dt_filter_begin(v->filter, c, around)};
 	if (v->sums || v->filter_texts)
-		dt_sieve_sums_begin(v, f, &c, caller ? caller->note : s->note, r, core);
+		dt_sieve_sums_begin(v, f, c, caller ? caller->note : s->note, r, core);
 	if (at->place == DT_SITE_ENTRY_ALONE) { /* its end is not known */
 		bool keep = f->wanted;
 
@@ -488,22 +242,22 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 			f->verdict = dt_verdict_new(v);
 			t->alone = *f;
 			t->alone_stack = s;
-			return remember(v, t, r->sp, f->verdict);
+			return dt_sieve_remember(v, t, r->sp, f->verdict);
 		}
-		c.flags = DT_CALL_NO_EXIT;
+		c->flags = DT_CALL_NO_EXIT;
 		if (keep && v->looks_at_end)
-			keep = dt_filter_end(v->filter, &c);
+			keep = dt_filter_end(v->filter, c);
 		if (!keep)
 			dt_sieve_count(v, at->function, UINT64_MAX, 0, true);
 		t->alone = *f;
 		t->alone_stack = s;
-		return remember(v, t, r->sp, keep ? VERDICT_KEEP : VERDICT_DROP);
+		return dt_sieve_remember(v, t, r->sp, keep ? VERDICT_KEEP : VERDICT_DROP);
 	}
 	f->verdict = judge_begin(v, f, jumped ? caller : NULL);
 	++*open;
 	s->n++;
 	v->frames++;
-	return remember(v, t, r->sp, f->verdict);
+	return dt_sieve_remember(v, t, r->sp, f->verdict);
 }
 
 void dt_sieve_judge_alone(struct dt_sieve *v, struct sieve_thread *t)
@@ -568,7 +322,7 @@ static uint32_t leave(struct dt_sieve *v, struct sieve_thread *t, const struct d
 		      const struct dt_store_place *at)
 {
 	struct ending how = {r->ticks, r->value, 0};
-	struct stack *s = stack_of(t, r->sp, at->function);
+	struct stack *s = dt_sieve_stack_of(t, r->sp, at->function);
 	uint64_t sp = r->sp;
 	uint32_t verdict;
 
@@ -587,13 +341,13 @@ static uint32_t leave(struct dt_sieve *v, struct sieve_thread *t, const struct d
 	if (!s)
 		return orphan(v, t, r, at);
 	s->deeper = 0;
-	unwind(v, t, s, sp, false, r->ticks);
+	dt_sieve_unwind(v, t, s, sp, false, r->ticks);
 	if (at->place == DT_SITE_TAIL)
 		return jump(v, t, s, r);
 	verdict = dt_verdict_hold(v, s->frame[s->n - 1].verdict);
 	end_chain(v, t, s, &how);
 	if (!s->n && t->stacks > 1)
-		remove_stack(v, t, s);
+		dt_sieve_remove_stack(v, t, s);
 	return verdict;
 }
 
@@ -620,7 +374,7 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 
 	if (r->kind == DT_SWITCH || r->kind == DT_RUNDOWN)
 		return VERDICT_KEEP;
-	t = thread_of(v, r, core);
+	t = dt_sieve_thread_of(v, r, core);
 	if (!t) {
 		v->no_memory = true;
 		return VERDICT_KEEP;
@@ -636,15 +390,16 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 		    dt_filter_place(v->filter, 0, r->tid))
 			dt_sieve_make_whole(v, t);
 		if (t->whole)
-			return remember(v, t, r->sp, dt_sieve_judge_whole(v, t, r, core, at));
+			return dt_sieve_remember(v, t, r->sp,
+						 dt_sieve_judge_whole(v, t, r, core, at));
 	}
 	if (r->kind == DT_ENTRY && at->function)
 		return entry(v, t, r, core, at);
 	if (r->kind == DT_EXIT && at->function)
 		return leave(v, t, r, at);
 	/* what is no call is wanted as its thread is */
-	return remember(v, t, r->sp,
-			dt_filter_place(v->filter, 0, r->tid) ? VERDICT_KEEP : VERDICT_DROP);
+	return dt_sieve_remember(
+		v, t, r->sp, dt_filter_place(v->filter, 0, r->tid) ? VERDICT_KEEP : VERDICT_DROP);
 }
 
 /* Calls fn for each frame of all threads. */

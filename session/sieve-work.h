@@ -3,6 +3,7 @@
 #ifndef DT_SESSION_SIEVE_WORK_H
 #define DT_SESSION_SIEVE_WORK_H
 
+#include "filter/call.h"
 #include "filter/filter.h"
 #include "filter/sums.h"
 #include "session/sieve.h"
@@ -86,12 +87,15 @@ struct sieve_thread {
 };
 
 /* The records of one ring: a queue of those that have been chosen among, and behind them those that
- * have not. Positions count records and only grow; the place of one is position & (size - 1). */
+ * have not. Positions count records and only grow; the place of one is position & (size - 1). The
+ * last lent_n of them are where the recorder has read them to, until dt_sieve_run() has run. */
 struct lane {
 	unsigned core; /* the store's number of it */
 	struct dt_record *record;
 	uint32_t *verdict; /* of those before `unseen' */
 	uint64_t size, begin, unseen, end;
+	const struct dt_record *lent;
+	uint64_t lent_n;
 	struct gap {
 		uint64_t at, lost, begin;
 	} * gap; /* losses before a record, in the order of positions */
@@ -167,6 +171,8 @@ struct dt_sieve {
 	bool one_rule;	   /* all calls are written, or none: nothing can be left out wrongly */
 	bool filter_texts; /* the filter has conditions on texts */
 	struct sieve_asker asker[1 + DT_SUMS_MOST];
+	struct dt_call
+		call; /* what the filter is being asked about; what a sieve never knows is 0 */
 	const struct sieve_call *ending; /* the call that is being judged; NULL: nothing is known */
 	struct dt_meanings meanings;
 	uint32_t behinds;     /* of all open calls */
@@ -198,11 +204,106 @@ static inline uint8_t dt_verdict_is(const struct dt_sieve *v, uint32_t verdict)
 	return verdict < VERDICT_FIRST ? (uint8_t)verdict : v->verdict[verdict].is;
 }
 
+/* ---- sieve-lanes.c ---- */
+
+#define HELD_LEAST                                                                                 \
+	4096u /* records of one ring that are held at least, however many rings there are */
+
+/* Copies what is lent and has not been put into the file yet. */
+void dt_sieve_keep_lent(struct lane *l);
+
+/* Returns the record at a position. */
+static inline const struct dt_record *lane_record(const struct lane *l, uint64_t at)
+{
+	uint64_t first = l->end - l->lent_n;
+
+	return at >= first ? &l->lent[at - first] : &l->record[at & (l->size - 1)];
+}
+
+/* ---- sieve-threads.c ---- */
+
+/* for the two functions below */
+struct sieve_thread *dt_sieve_thread_found(struct dt_sieve *v, const struct dt_record *r,
+					   unsigned core);
+uint32_t *dt_sieve_open_counter(struct sieve_thread *t, uint32_t function);
+
+/* Returns the thread of a record; NULL: out of memory. */
+static inline struct sieve_thread *dt_sieve_thread_of(struct dt_sieve *v, const struct dt_record *r,
+						      unsigned core)
+{
+	uint64_t key = r->tid == DT_NO_TID ? 1ull << 32 | core : r->tid;
+
+	return v->last && v->last->key == key ? v->last : dt_sieve_thread_found(v, r, core);
+}
+
+/* Returns the counter of a thread's open calls of a function; NULL: out of memory. */
+static inline uint32_t *dt_sieve_open_count(struct sieve_thread *t, uint32_t function)
+{
+	return function < t->opens ? &t->open[function] : dt_sieve_open_counter(t, function);
+}
+
+/* A stack has no calls any more: what its next one is in is not known, unless it is the kernel's.
+ */
+static inline void dt_sieve_stack_empty(const struct dt_sieve *v, struct stack *s)
+{
+	if (s->kernel)
+		return;
+	s->depth = 0;
+	s->around = (uint8_t)dt_filter_nobody(v->filter);
+	s->note = v->sums ? dt_sums_nobody(v->sums) : 0;
+}
+
+/* Returns the stack that a new frame at sp is on, which may be a new one; NULL: out of memory. */
+struct stack *dt_sieve_place(struct dt_sieve *v, struct sieve_thread *t, uint64_t sp);
+/* Returns the stack with the frame that an exit belongs to; NULL: there is none. */
+struct stack *dt_sieve_stack_of(struct sieve_thread *t, uint64_t sp, uint32_t function);
+void dt_sieve_remove_stack(struct dt_sieve *v, struct sieve_thread *t, struct stack *s);
+void dt_sieve_free_threads(struct dt_sieve *v);
+
 /* ---- sieve-calls.c ---- */
 
 /* Returns the verdict on a record, with a reference; the store knows it as of that place. */
 uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned core,
 			const struct dt_store_place *at);
+
+void dt_sieve_unwind_frames(struct dt_sieve *v, struct sieve_thread *t, struct stack *s,
+			    uint64_t sp, bool at, uint64_t ticks);
+
+/* Ends the calls below sp: they are gone. at: also those at sp. */
+static inline void dt_sieve_unwind(struct dt_sieve *v, struct sieve_thread *t, struct stack *s,
+				   uint64_t sp, bool at, uint64_t ticks)
+{
+	if (s->n && s->frame[s->n - 1].sp < sp + at)
+		dt_sieve_unwind_frames(v, t, s, sp, at, ticks);
+}
+
+/* Returns v->call, made the beginning of a call whose entry is r. */
+static inline struct dt_call *dt_sieve_call_at(struct dt_sieve *v, const struct dt_record *r,
+					       uint32_t function, uint32_t depth)
+{
+	struct dt_call *c = &v->call;
+
+	c->tid = r->tid;
+	c->function = function;
+	c->flags = 0;
+	c->begin = c->end = r->ticks;
+	c->sp = r->sp;
+	c->depth = depth;
+	c->argument = r->value;
+	c->result = NULL;
+	return c;
+}
+
+/* Keeps the verdict on a thread's record for those that continue it. Returns it, with a reference.
+ */
+static inline uint32_t dt_sieve_remember(struct dt_sieve *v, struct sieve_thread *t, uint64_t sp,
+					 uint32_t verdict)
+{
+	dt_verdict_drop(v, t->last_verdict);
+	t->last_sp = sp;
+	t->last_verdict = dt_verdict_hold(v, verdict);
+	return dt_verdict_hold(v, verdict);
+}
 
 /* Decides about the thread's last call of a function without exits, whose texts have come. */
 void dt_sieve_judge_alone(struct dt_sieve *v, struct sieve_thread *t);
@@ -212,8 +313,6 @@ void dt_sieve_lossy(struct dt_sieve *v);
 
 /* Nothing more comes: all open calls are judged by what is known. */
 void dt_sieve_finish(struct dt_sieve *v);
-
-void dt_sieve_free_threads(struct dt_sieve *v);
 
 /* How a call ended. */
 struct ending {
@@ -231,6 +330,17 @@ void dt_sieve_decide(struct dt_sieve *v, uint32_t verdict, bool keep);
 /* Passes a call that has ended on to the sums. */
 void dt_sieve_tell_sums(struct dt_sieve *v, const struct sieve_thread *t, const struct stack *s,
 			struct frame *f, const struct ending *how);
+
+/* ---- sieve-leaf.c ---- */
+
+/*
+ * Judges a call by its entry and its exit, which is the next record of the same ring and comes
+ * before those of all other rings that have not been judged yet. Returns false if the two are to be
+ * judged one after the other; else *verdict is that on both, VERDICT_KEEP or VERDICT_DROP.
+ */
+bool dt_sieve_judge_leaf(struct dt_sieve *v, const struct dt_record *entry,
+			 const struct dt_record *exit, unsigned core, uint32_t function,
+			 uint32_t *verdict);
 
 /* ---- sieve-whole.c ---- */
 

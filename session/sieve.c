@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sieve's records: the queue of each ring, and what goes from there into the file. */
+/* The sieve: what it knows of functions and threads, and what goes into the file. */
 #include "session/sieve-work.h"
 
 #include <stdlib.h>
@@ -7,8 +7,7 @@
 
 #include "session/thread-table.h"
 
-#define HELD_MOST   (1u << 20) /* records of all rings that are held, at most */
-#define HELD_LEAST  4096u /* of one ring that are held at least, however many rings there are */
+#define HELD_MOST   (1u << 20)	/* records of all rings that are held, at most */
 #define PATIENCE_NS 2000000000u /* for which a call is held, at most, whose end decides */
 #define NOTHING	    "-*"	/* words that mean no call */
 #define BATCH	    512u	/* records that are put into the file at a time */
@@ -333,114 +332,11 @@ void dt_sieve_free(struct dt_sieve *v)
 	free(v);
 }
 
-/* ---- records that come ---- */
-
-static struct lane *lane_of(struct dt_sieve *v, unsigned ring)
-{
-	if (ring >= v->lanes) {
-		struct lane *more = realloc(v->lane, (ring + 1) * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		memset(more + v->lanes, 0, (ring + 1 - v->lanes) * sizeof(*more));
-		v->lane = more;
-		v->lanes = ring + 1;
-	}
-	return &v->lane[ring];
-}
-
-/* Makes room for n more records. False: out of memory. */
-static bool make_room(struct lane *l, size_t n)
-{
-	uint64_t size = l->size ? l->size : HELD_LEAST;
-	struct dt_record *record;
-	uint32_t *verdict;
-
-	if (l->end - l->begin + n <= l->size)
-		return true;
-	while (size < l->end - l->begin + n)
-		size *= 2;
-	record = malloc(size * sizeof(*record));
-	verdict = malloc(size * sizeof(*verdict));
-	if (!record || !verdict) {
-		free(record);
-		free(verdict);
-		return false;
-	}
-	for (uint64_t p = l->begin; p < l->end; p++) {
-		record[p & (size - 1)] = l->record[p & (l->size - 1)];
-		verdict[p & (size - 1)] = l->verdict[p & (l->size - 1)];
-	}
-	free(l->record);
-	free(l->verdict);
-	l->record = record;
-	l->verdict = verdict;
-	l->size = size;
-	return true;
-}
-
-static bool add_gap(struct lane *l, uint64_t at, uint64_t lost, uint64_t begin)
-{
-	if (l->gaps == l->gap_room) {
-		size_t room = l->gap_room ? 2 * l->gap_room : 8;
-		struct gap *more = realloc(l->gap, room * sizeof(*more));
-
-		if (!more)
-			return false;
-		l->gap = more;
-		l->gap_room = room;
-	}
-	l->gap[l->gaps++] = (struct gap){at, lost, begin};
-	return true;
-}
-
-int dt_sieve_take(struct dt_sieve *v, unsigned ring, unsigned core, const struct dt_mix *m,
-		  struct dt_error *e)
-{
-	struct lane *l = lane_of(v, ring);
-	uint64_t at, n;
-
-	if (!l || !make_room(l, m->n))
-		return dt_fail(e, "out of memory");
-	l->core = core;
-	for (size_t i = 0; i < m->gaps; i++)
-		if (!add_gap(l, l->end + m->gap[i].at, m->gap[i].lost, m->gap[i].begin))
-			return dt_fail(e, "out of memory");
-	if (!m->n)
-		return 0;
-	at = l->end & (l->size - 1);
-	n = m->n < l->size - at ? m->n : l->size - at;
-	memcpy(l->record + at, m->record, n * sizeof(*m->record));
-	memcpy(l->record, m->record + n, (m->n - n) * sizeof(*m->record));
-	l->end += m->n;
-	return 0;
-}
-
-uint64_t dt_sieve_waiting(const struct dt_sieve *v)
-{
-	uint64_t n = 0;
-
-	for (unsigned i = 0; i < v->lanes; i++)
-		n += v->lane[i].end - v->lane[i].unseen;
-	return n;
-}
-
-uint64_t dt_sieve_until(const struct dt_sieve *v, uint64_t until)
-{
-	for (unsigned i = 0; i < v->lanes; i++) {
-		const struct lane *l = &v->lane[i];
-
-		if (l->begin < l->end && l->record[l->begin & (l->size - 1)].ticks <= until)
-			until = l->record[l->begin & (l->size - 1)].ticks - 1;
-	}
-	return until;
-}
-
 /* ---- choosing ---- */
 
 static uint64_t head_of(const struct lane *l)
 {
-	return l->unseen == l->end ? UINT64_MAX : l->record[l->unseen & (l->size - 1)].ticks;
+	return l->unseen == l->end ? UINT64_MAX : lane_record(l, l->unseen)->ticks;
 }
 
 /* Finds out where a record comes from. */
@@ -460,26 +356,69 @@ static int find_place(struct dt_sieve *v, const struct dt_record *r, struct dt_s
 	return 0;
 }
 
+/* Returns whether records were lost right before a position that has not been chosen at. */
+static bool is_gap(const struct lane *l, uint64_t at)
+{
+	for (size_t i = l->gaps; i-- > 0 && l->gap[i].at >= at;)
+		if (l->gap[i].at == at)
+			return true;
+	return false;
+}
+
+/*
+ * Chooses at once among the next record of a lane, an entry, and the one behind it, if that is its
+ * exit and is not later than `until'. Returns 1 if it has, 0 if not, -1 and an error.
+ */
+static int choose_leaf(struct dt_sieve *v, struct lane *l, const struct dt_store_place *at,
+		       uint64_t until, struct dt_error *e)
+{
+	const struct dt_record *r = lane_record(l, l->unseen), *next;
+	struct dt_store_place end;
+	uint32_t verdict;
+
+	if (l->unseen + 1 == l->end)
+		return 0;
+	next = lane_record(l, l->unseen + 1);
+	if (next->kind != DT_EXIT || next->tid != r->tid || next->sp != r->sp ||
+	    next->ticks > until || next->ticks < r->ticks || !at->function ||
+	    at->place == DT_SITE_ENTRY_ALONE || is_gap(l, l->unseen + 1))
+		return 0;
+	if (find_place(v, next, &end, e))
+		return -1;
+	if (end.function != at->function || end.place == DT_SITE_TAIL ||
+	    !dt_sieve_judge_leaf(v, r, next, l->core, at->function, &verdict))
+		return 0;
+	if (next->ticks > v->now)
+		v->now = next->ticks;
+	l->verdict[l->unseen++ & (l->size - 1)] = verdict;
+	l->verdict[l->unseen & (l->size - 1)] = verdict;
+	return 1;
+}
+
 /* Chooses among the next records of a lane, up to a time. */
 static int choose(struct dt_sieve *v, struct lane *l, uint64_t until, struct dt_error *e)
 {
 	struct dt_store_place at;
+	int leaf = 0;
 
 	for (; l->unseen < l->end; l->unseen++) {
-		const struct dt_record *r = &l->record[l->unseen & (l->size - 1)];
+		const struct dt_record *r = lane_record(l, l->unseen);
 
 		if (r->ticks > until)
 			break;
-		if (l->gaps && l->gap[l->gaps - 1].at >= l->unseen)
-			for (size_t i = l->gaps; i-- > 0 && l->gap[i].at >= l->unseen;)
-				if (l->gap[i].at == l->unseen)
-					dt_sieve_lossy(v);
+		if (is_gap(l, l->unseen))
+			dt_sieve_lossy(v);
 		if ((r->kind == DT_ENTRY || r->kind == DT_EXIT ||
 		     (r->kind == DT_MORE && v->behind)) &&
 		    find_place(v, r, &at, e))
 			return -1;
 		if (r->ticks > v->now)
 			v->now = r->ticks;
+		if (r->kind == DT_ENTRY && (leaf = choose_leaf(v, l, &at, until, e)) != 0) {
+			if (leaf < 0)
+				return -1;
+			continue;
+		}
 		l->verdict[l->unseen & (l->size - 1)] = dt_sieve_judge(v, r, l->core, &at);
 	}
 	return 0;
@@ -532,7 +471,7 @@ static int put_gaps(struct dt_sieve *v, struct lane *l, uint64_t before, struct 
 static void decide(struct dt_sieve *v, const struct lane *l, struct verdict *x, uint64_t most,
 		   bool all)
 {
-	uint64_t age = v->clock - l->record[l->begin & (l->size - 1)].ticks;
+	uint64_t age = v->clock - lane_record(l, l->begin)->ticks;
 
 	if (v->least && (int64_t)age > (int64_t)v->least) {
 		x->is = VERDICT_KEEP;
@@ -565,7 +504,7 @@ static int put(struct dt_sieve *v, struct lane *l, bool all, struct dt_error *e)
 			n = 0;
 		}
 		if (dt_verdict_is(v, verdict) == VERDICT_KEEP) {
-			out[n++] = l->record[l->begin & (l->size - 1)];
+			out[n++] = *lane_record(l, l->begin);
 		} else {
 			l->left++;
 			v->counts.records++;
@@ -603,7 +542,11 @@ int dt_sieve_run(struct dt_sieve *v, uint64_t until, bool end, struct dt_error *
 		v->clock = v->now;
 	if (until != UINT64_MAX && until > v->clock)
 		v->clock = until;
-	return put_all(v, end, e);
+	if (put_all(v, end, e))
+		return -1;
+	for (unsigned i = 0; i < v->lanes; i++)
+		dt_sieve_keep_lent(&v->lane[i]);
+	return 0;
 }
 
 int dt_sieve_settle(struct dt_sieve *v, struct dt_error *e)

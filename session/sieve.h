@@ -45,9 +45,10 @@ int dt_sieve_change(struct dt_sieve *v, const char *words, struct dt_error *e);
 /* Returns all words so far, each after ", then ". */
 const char *dt_sieve_said(const struct dt_sieve *v);
 
-/* Takes what has been mixed of a ring, which the store knows as `core'. Returns -1 and an error. */
+/* Takes what has been mixed of a ring, which the store knows as `core'. stays: the records stay
+ * where they are until dt_sieve_run() has run; else they are copied. Returns -1 and an error. */
 int dt_sieve_take(struct dt_sieve *v, unsigned ring, unsigned core, const struct dt_mix *m,
-		  struct dt_error *e);
+		  bool stays, struct dt_error *e);
 
 /* Chooses among the records up to a time up to which all rings have been read, and puts into the
  * file what is decided. end: nothing more comes, and everything is decided. Returns -1 and an

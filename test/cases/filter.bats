@@ -171,6 +171,7 @@ pairs() {
 		name!=a*|json_extract(arguments, '$.name') NOT GLOB 'a*'
 		name!=a* first|function = 'first' AND json_extract(arguments, '$.name') NOT GLOB 'a*'
 		name=[ab]*/* second depth>2|function = 'second' AND depth > 1 AND json_extract(arguments, '$.name') GLOB '[ab]*/*'
+		name=*c/|json_extract(arguments, '$.name') GLOB '*c/'
 		other=other name!=*c*|json_extract(arguments, '$.other') = 'other' AND json_extract(arguments, '$.name') NOT GLOB '*c*'
 		"other=a 5"|json_extract(arguments, '$.other') = 'a 5'
 		name=b* n=0|json_extract(arguments, '$.n') = 0 AND json_extract(arguments, '$.name') GLOB 'b*'

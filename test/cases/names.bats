@@ -79,12 +79,12 @@ address() {
 	S
 	link() {
 		gcc -c -DTARGET="$1" -DCALLED="$2" -o like.o like.S
-		gcc -nostartfiles -Wl,-e,like,-z,norelro,--no-relax -o "like-$1-$2" like.o
+		gcc -nostartfiles -Wl,-e,like,-z,norelro,--no-relax -o "like-$1-$2" like.o || echo "not linked"
 		strip "like-$1-$2"
 		"$dt" list -v "like-$1-$2" 2>&1 | grep -cE ':(main|_start)' || true
 	}
 	[ "$(link work __libc_start_main)" = 2 ]
-	[ "$(link work atexit)" = 0 ]
+	[ "$(link work getpid)" = 0 ]
 	[ "$(link inside __libc_start_main)" = 0 ]
 	[ "$(link environ __libc_start_main)" = 0 ]
 }

@@ -240,7 +240,7 @@ static void sift(void)
 			struct dt_mix mix = {.record = of_core[core] + at[core]};
 
 			mix.n = n < records[core] - at[core] ? n : records[core] - at[core];
-			if (dt_sieve_take(session.sieve, core, core, &mix, &e))
+			if (dt_sieve_take(session.sieve, core, core, &mix, any(2), &e))
 				fail_msg("%s", e.text);
 			at[core] += mix.n;
 			more |= at[core] < records[core];
@@ -361,7 +361,7 @@ static void test_loss(void **state)
 	for (unsigned lost = 0; lost < 2; lost++) {
 		begin("time>1ms");
 		mix.gaps = lost;
-		assert_int_equal(dt_sieve_take(session.sieve, 0, 0, &mix, NULL), 0);
+		assert_int_equal(dt_sieve_take(session.sieve, 0, 0, &mix, false, NULL), 0);
 		assert_int_equal(dt_sieve_run(session.sieve, UINT64_MAX, true, NULL), 0);
 		dt_sieve_free(session.sieve);
 		assert_int_equal(dt_store_close(session.store, NULL), 0);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls in which nothing else is recorded: the exit follows the entry in the same ring. Most calls
+ * are such, and both records can be chosen among at once, without a frame and a verdict of their
+ * own. What comes of it is what dt_sieve_judge() would say of one record and then of the other.
+ */
+#include "session/sieve-work.h"
+
+/* Looks whether the records of a thread are to be judged one by one. */
+static bool needs_care(const struct dt_sieve *v, const struct sieve_thread *t, uint32_t function)
+{
+	return v->sums || v->filter_texts || t->whole || t->alone.call ||
+	       t->alone.verdict >= VERDICT_FIRST || v->frames >= FRAMES ||
+	       (function < v->functions && !v->one_rule && v->changes_stack[function]);
+}
+
+/* Returns whether the call is wanted. c: its beginning */
+static bool is_wanted(struct dt_sieve *v, struct dt_call *c, uint32_t around,
+		      const struct dt_record *exit)
+{
+	if (!dt_filter_place(v->filter, 0, c->tid) || !dt_filter_begin(v->filter, c, around))
+		return false;
+	if (!v->looks_at_end)
+		return true;
+	c->end = exit->ticks;
+	c->result = exit->value;
+	c->flags = 0;
+	return dt_filter_end(v->filter, c);
+}
+
+bool dt_sieve_judge_leaf(struct dt_sieve *v, const struct dt_record *entry,
+			 const struct dt_record *exit, unsigned core, uint32_t function,
+			 uint32_t *verdict)
+{
+	struct sieve_thread *t = dt_sieve_thread_of(v, entry, core);
+	uint64_t ticks = exit->ticks - entry->ticks;
+	struct dt_call *c = &v->call;
+	struct frame *caller;
+	struct stack *s;
+	uint32_t *open;
+
+	if (!t || needs_care(v, t, function) || !(open = dt_sieve_open_count(t, function)) ||
+	    !(s = dt_sieve_place(v, t, entry->sp)))
+		return false;
+	if (s->n && s->frame[s->n - 1].sp == entry->sp && s->frame[s->n - 1].jumped)
+		return false;
+	dt_sieve_unwind(v, t, s, entry->sp, true, entry->ticks);
+	if (!s->n)
+		dt_sieve_stack_empty(v, s);
+	caller = s->n ? &s->frame[s->n - 1] : NULL;
+	dt_sieve_call_at(v, entry, function, s->depth + s->n);
+	*verdict = is_wanted(v, c, caller ? caller->around : s->around, exit) ? VERDICT_KEEP
+									      : VERDICT_DROP;
+	if (*verdict == VERDICT_DROP)
+		dt_sieve_count(v, function, ticks, 0, *open == 0);
+	if (caller)
+		caller->children += ticks;
+	s->deeper = 0;
+	dt_sieve_remember(v, t, entry->sp, *verdict);
+	if (!s->n && t->stacks > 1)
+		dt_sieve_remove_stack(v, t, s);
+	return true;
+}
