@@ -583,6 +583,11 @@ int dt_sieve_account(struct dt_sieve *v, bool with_records, struct dt_error *e)
 	return 0;
 }
 
+uint64_t dt_sieve_newest(const struct dt_sieve *v)
+{
+	return v->now;
+}
+
 struct dt_sieve_counts dt_sieve_counts(const struct dt_sieve *v)
 {
 	return v->counts;

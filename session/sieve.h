@@ -62,6 +62,9 @@ int dt_sieve_settle(struct dt_sieve *v, struct dt_error *e);
 /* Returns how many records wait for others to be read before they are chosen among. */
 uint64_t dt_sieve_waiting(const struct dt_sieve *v);
 
+/* Returns the ticks of the newest record that has been chosen among; 0: none has. */
+uint64_t dt_sieve_newest(const struct dt_sieve *v);
+
 /* Returns up to when, at most `until', all records that are written are in the file. */
 uint64_t dt_sieve_until(const struct dt_sieve *v, uint64_t until);
 

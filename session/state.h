@@ -122,7 +122,6 @@ struct dt_program {
 /* What --last knows: session/last.h. */
 struct dt_last {
 	struct dt_last_mark {
-		uint64_t ns;	/* when it was made, by the monotonic clock */
 		uint64_t ticks; /* no record before it is later, and none behind it as early */
 		int64_t chunk;	/* the last one before it */
 	} mark[DT_LAST_MARKS];	/* the oldest first */
