@@ -279,6 +279,33 @@ users() {
 	done
 }
 
+@test "a process that loads and does not go on is ended when the time is over" {
+	local port inode loader i begin took
+	bad_server hang
+	begin=$EPOCHREALTIME
+	DEBUGINFOD_MAXTIME=2 "$dt" list "$top/prog" >out 2>err &
+	local list=$!
+	for i in $(seq 100); do
+		grep -q buildid asked && break
+		sleep 0.02
+	done
+	# who has the other end of the server's connection: who is connected to its port
+	port=$(printf ':%04X' "${DEBUGINFOD_URLS##*:}")
+	inode=$(awk -v port="$port" '$3 ~ port "$" && $4 == "01" { print $10; exit }' /proc/net/tcp)
+	[ -n "$inode" ]
+	loader=$(find /proc/[0-9]*/fd -lname "socket:\[$inode\]" 2>/dev/null | cut -d/ -f3 | head -n 1)
+	[[ $(<"/proc/$loader/comm") == devtrace* ]]
+	kill -STOP "$loader"
+	wait $list
+	took=$((${EPOCHREALTIME/./} - ${begin/./}))
+	[ "$took" -gt 1500000 ]
+	[ "$took" -lt 15000000 ]
+	grep -q 'from debuginfod: it did not come in the 2 s' err
+	[ ! -e "/proc/$loader" ]
+	none_left
+	end_bad
+}
+
 @test "what a server sends instead of the file is refused, and not kept" {
 	for how in garbage "file $top/other.so" "file $top/types.h"; do
 		for u in $(users); do
