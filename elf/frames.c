@@ -309,12 +309,12 @@ struct cfa {
 #define STATES 8 /* states that can be remembered at the same time; compilers use one */
 
 /*
- * Sets *pushes if the frame's base is anything but rsp + 8, that is, if something may be on the
- * stack.
+ * Sets *pushes if the frame's base is not where it is when a function begins, that is, if something
+ * may be on the stack.
  */
 static void look(const struct cfa *now, bool *pushes)
 {
-	*pushes |= now->reg != 7 || now->offset != 8;
+	*pushes |= now->reg != DT_ABI_DWARF_SP || now->offset != DT_ABI_ENTRY_DEPTH;
 }
 
 /* Runs an instruction that defines the frame's base (a register and a distance from it). Returns

@@ -26,7 +26,6 @@
 #include "process/rights.h"
 
 #define PAGE		  4096ull
-#define REACH		  0x7ff00000ull /* of a 32-bit displacement, less some margin */
 #define MADV_WIPE_ON_FORK 18
 #define MADV_DONT_DUMP	  16
 #define STUB_AT		  0x1000 /* in the area: installing calls run from here; overwritten later */
@@ -451,7 +450,7 @@ int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *share
 	for (int i = 0; i < 2; i++) {
 		if (near[i] <= DT_AREA_TOP)
 			continue;
-		jumps[i] = dt_maps_gap(&maps, near[i], PAGE, REACH, ~0ull);
+		jumps[i] = dt_maps_gap(&maps, near[i], PAGE, DT_JUMP_REACH, ~0ull);
 		if (jumps[i] && reserve(pid, tid, mem, &maps, jumps[i], PAGE, e) < 0)
 			goto unmap;
 	}

@@ -96,7 +96,7 @@ static bool claim(void *ctx, uint64_t low, uint64_t high, size_t size, uint64_t 
 
 	low += m->bias;
 	high += m->bias;
-	if (low + REACH < m->high || high > m->low + REACH)
+	if (low + DT_REACH_PUNNED < m->high || high > m->low + DT_REACH_PUNNED)
 		return false; /* the thunks must be within reach from there */
 	if (!dt_space_claim(&c->p->space, low, high, size, at))
 		return false;
@@ -119,8 +119,9 @@ static int place_region(struct job *j, size_t functions, struct dt_error *e)
 	}
 	/* the ways take some three pages */
 	j->made.size = (functions * FUNCTION_SIZE + points + 7 * PAGE + PAGE - 1) & ~(PAGE - 1);
-	if (!dt_space_claim(&j->p->space, m->high > BESIDE ? m->high - BESIDE : 0x10000,
-			    m->low + BESIDE, j->made.size + PAGE, &at))
+	if (!dt_space_claim(&j->p->space,
+			    m->high > DT_REACH_BESIDE ? m->high - DT_REACH_BESIDE : 0x10000,
+			    m->low + DT_REACH_BESIDE, j->made.size + PAGE, &at))
 		return dt_fail(e, "no room for trampolines near %s", m->file->path);
 	at = (at + PAGE - 1) & ~(PAGE - 1);
 	j->made.near = (struct dt_emit){.room = j->made.size, .address = at};

@@ -13,11 +13,9 @@
 #define PAGE 4096ull
 #define HOOK                                                                                       \
 	(DT_RELOCATE_PUSH + DT_HOOK_CALL +                                                         \
-	 DT_HOOK_CALL_POP)    /* most bytes of a call of a hook with what is around it */
-#define REACH	0x60000000ull /* greatest distance of a punned trampoline from the module's ends */
-#define BESIDE	0x18000000ull /* greatest distance of all other trampolines */
-#define MARGIN	0x2000000ull  /* left free beside other mappings: heaps and stacks grow */
-#define LONGEST 16384	      /* most bytes of a punned trampoline */
+	 DT_HOOK_CALL_POP)	      /* most bytes of a call of a hook with what is around it */
+#define MARGIN	0x2000000ull	      /* left free beside other mappings: heaps and stacks grow */
+#define LONGEST 16384		      /* most bytes of a punned trampoline */
 #define MAGIC	0x7365626f72707465ull /* marks the beginning of a region, in struct head */
 #define NONE	0xffffffffu	      /* no site, or no window */
 

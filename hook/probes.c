@@ -620,7 +620,8 @@ static bool claim_pretended(void *ctx, uint64_t low, uint64_t high, size_t size,
 
 	low += x->bias;
 	high += x->bias;
-	if (low + REACH < x->code->high + x->bias || high > x->code->low + x->bias + REACH)
+	if (low + DT_REACH_PUNNED < x->code->high + x->bias ||
+	    high > x->code->low + x->bias + DT_REACH_PUNNED)
 		return false;
 	if (!dt_space_claim(&x->space, low, high, size, at))
 		return false;
@@ -677,7 +678,7 @@ struct dt_probe_way *dt_file_probe_ways(struct dt_file *f, struct dt_error *e)
 	if (low > 0x10000 + 2 * MARGIN &&
 	    dt_space_add(&x.space, 0x10000 + MARGIN, low - MARGIN, e) < 0)
 		goto fail;
-	if (dt_space_add(&x.space, high + MARGIN, high + MARGIN + 2 * REACH, e) < 0 ||
+	if (dt_space_add(&x.space, high + MARGIN, high + MARGIN + 2 * DT_REACH_PUNNED, e) < 0 ||
 	    dt_plan_begin(&plan, f->code, &options, e) < 0)
 		goto fail;
 	plan_ways(&plan, f, way);

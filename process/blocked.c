@@ -276,23 +276,20 @@ static const struct {
 	short number;
 	bool write;
 } on_descriptor[] = {
-	{SYS_read, false},	  {SYS_pread64, false},
-	{SYS_readv, false},	  {SYS_preadv, false},
-	{SYS_preadv2, false},	  {SYS_write, true},
-	{SYS_pwrite64, true},	  {SYS_writev, true},
-	{SYS_pwritev, true},	  {SYS_pwritev2, true},
-	{SYS_fsync, true},	  {SYS_fdatasync, true},
-	{SYS_syncfs, true},	  {SYS_sendto, true},
-	{SYS_sendmsg, true},	  {SYS_sendmmsg, true},
-	{SYS_recvfrom, false},	  {SYS_recvmsg, false},
-	{SYS_recvmmsg, false},	  {SYS_accept, false},
-	{SYS_accept4, false},	  {SYS_connect, true},
-	{SYS_ioctl, false},	  {SYS_sendfile, true},
-	{SYS_splice, false},	  {SYS_epoll_wait, false},
-	{SYS_epoll_pwait, false}, {SYS_epoll_pwait2, false},
-	{SYS_getdents64, false},  {SYS_ftruncate, true},
-	{SYS_fallocate, true},	  {SYS_sync_file_range, true},
-	{SYS_tee, false},	  {SYS_copy_file_range, false},
+	{SYS_read, false},	     {SYS_pread64, false},	{SYS_readv, false},
+	{SYS_preadv, false},	     {SYS_preadv2, false},	{SYS_write, true},
+	{SYS_pwrite64, true},	     {SYS_writev, true},	{SYS_pwritev, true},
+	{SYS_pwritev2, true},	     {SYS_fsync, true},		{SYS_fdatasync, true},
+	{SYS_syncfs, true},	     {SYS_sendto, true},	{SYS_sendmsg, true},
+	{SYS_sendmmsg, true},	     {SYS_recvfrom, false},	{SYS_recvmsg, false},
+	{SYS_recvmmsg, false},	     {SYS_accept, false},	{SYS_accept4, false},
+	{SYS_connect, true},	     {SYS_ioctl, false},	{SYS_sendfile, true},
+	{SYS_splice, false},	     {SYS_epoll_pwait2, false}, {SYS_epoll_pwait, false},
+	{SYS_getdents64, false},     {SYS_ftruncate, true},	{SYS_fallocate, true},
+	{SYS_sync_file_range, true}, {SYS_tee, false},		{SYS_copy_file_range, false},
+#ifdef SYS_epoll_wait
+	{SYS_epoll_wait, false},
+#endif
 };
 
 /* Calls that wait for what a path leads to: which argument it is. */
@@ -300,11 +297,14 @@ static const struct {
 	short number;
 	uint8_t argument;
 } on_path[] = {
-	{SYS_open, 0},	  {SYS_creat, 0},      {SYS_stat, 0},	   {SYS_lstat, 0},
-	{SYS_access, 0},  {SYS_unlink, 0},     {SYS_rename, 0},	   {SYS_mkdir, 0},
-	{SYS_rmdir, 0},	  {SYS_truncate, 0},   {SYS_execve, 0},	   {SYS_readlink, 0},
-	{SYS_openat, 1},  {SYS_newfstatat, 1}, {SYS_unlinkat, 1},  {SYS_renameat2, 1},
-	{SYS_mkdirat, 1}, {SYS_statx, 1},      {SYS_faccessat, 1}, {SYS_faccessat2, 1},
+#ifdef SYS_open /* older calls, which newer processors' kernels have not */
+	{SYS_open, 0},	    {SYS_creat, 0},	 {SYS_stat, 0},	   {SYS_lstat, 0},
+	{SYS_access, 0},    {SYS_unlink, 0},	 {SYS_rename, 0},  {SYS_mkdir, 0},
+	{SYS_rmdir, 0},	    {SYS_readlink, 0},
+#endif
+	{SYS_truncate, 0},  {SYS_execve, 0},	 {SYS_openat, 1},  {SYS_newfstatat, 1},
+	{SYS_unlinkat, 1},  {SYS_renameat2, 1},	 {SYS_mkdirat, 1}, {SYS_statx, 1},
+	{SYS_faccessat, 1}, {SYS_faccessat2, 1},
 };
 
 static bool describe_path(pid_t tid, const struct call *c, char *out, size_t size)
@@ -340,11 +340,15 @@ static void describe(struct dt_blocked *b, pid_t tid, const struct call *c, char
 	case SYS_futex:
 		describe_futex(tid, a, out, size);
 		break;
+#ifdef SYS_poll
 	case SYS_poll:
+#endif
 	case SYS_ppoll:
 		describe_poll(b, tid, a[0], a[1], out, size);
 		break;
+#ifdef SYS_select
 	case SYS_select:
+#endif
 	case SYS_pselect6:
 		describe_select(b, tid, a, out, size);
 		break;
@@ -365,12 +369,16 @@ static void describe(struct dt_blocked *b, pid_t tid, const struct call *c, char
 	case SYS_clock_nanosleep:
 		dt_format(out, size, "time to pass");
 		break;
+#ifdef SYS_pause
 	case SYS_pause:
+#endif
 	case SYS_rt_sigsuspend:
 	case SYS_rt_sigtimedwait:
 		dt_format(out, size, "a signal");
 		break;
+#ifdef SYS_vfork
 	case SYS_vfork:
+#endif
 	case SYS_clone:
 	case SYS_clone3:
 		dt_format(out, size, "a child to execute its program");

@@ -20,4 +20,7 @@ bool dt_abi_register_of(uint64_t dwarf, uint8_t *reg);
 #define DT_ABI_RESULT 0 /* the number of the register with the result, in instructions */
 #define DT_ABI_SP     4 /* the number of the stack pointer in instructions */
 
+#define DT_ABI_DWARF_SP	   7 /* DWARF's number of the stack pointer */
+#define DT_ABI_ENTRY_DEPTH 8 /* bytes on the stack when a function begins: its return address */
+
 #endif

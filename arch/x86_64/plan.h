@@ -36,6 +36,13 @@ enum dt_tactic {
 
 #define DT_WINDOW_MAX 48 /* most bytes of instructions that a window moves */
 
+/* How far a jump leads, in bytes: what its 32 bits can say, less some margin. Of that, how far a
+ * punned trampoline is from the ends of its module at most, and how far all others are: what is
+ * beside a module is left to those that have no choice. */
+#define DT_JUMP_REACH	0x7ff00000ull
+#define DT_REACH_PUNNED 0x60000000ull
+#define DT_REACH_BESIDE 0x18000000ull
+
 /* When the hook of a site is called. */
 enum dt_plan_site_kind {
 	DT_PLAN_ENTRY,
