@@ -186,15 +186,15 @@ static void read_when(const char *p, const char *end, struct dt_signature_value 
 }
 
 /*
- * Reads what stands behind the '!' of a parameter: "a", "F2", "n1x2", "n2of4". If any of it is not
- * understood, nothing is known.
+ * Reads what stands behind the '!' of a parameter: "a", "F2", "n1x2", "n2of4", "p1", "t". If any of
+ * it is not understood, nothing is known.
  */
 static void read_reads(const char *p, const char *end, struct dt_signature_reads *r)
 {
 	struct dt_signature_reads read = {0};
 	uint64_t v;
 
-	if (p == end || (*p != 'f' && *p != 'a' && *p != 'F' && *p != 'A' && *p != 'n'))
+	if (p == end || *find("faFAnpt", (const char[]){*p, '\0'}) != *p)
 		return;
 	read.differ = *p == 'F' || *p == 'A';
 	read.sure = *p == 'F' ? 'f' : *p == 'A' ? 'a' : *p;
@@ -208,7 +208,7 @@ static void read_reads(const char *p, const char *end, struct dt_signature_reads
 		}
 		read.bounds++;
 	}
-	if (p == end)
+	if (p == end && (read.sure != 'p' || read.bounds == 1))
 		*r = read;
 }
 

@@ -54,7 +54,10 @@ struct dt_failure {
  * only of a prototype.
  */
 struct dt_signature_reads {
-	char sure;	/* 'f': it reads the first byte at once; 'a': all of it; 'n': it may not */
+	/* 'f': it reads the first byte at once; 'a': all of it; 'n': it may not. 'p': the parameter
+	 * is what a format of printf's asks for, "..." or a va_list, and bound[0] is the format's
+	 * register; 't': it points to texts, up to a NULL */
+	char sure;
 	bool differ;	/* only if its first two parameters are not equal */
 	uint8_t bounds; /* of how many parameters the product bounds the text: 0 to 2 */
 	struct {

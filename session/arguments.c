@@ -148,6 +148,26 @@ static void set_reads(struct dt_item *item, const struct dt_signature_reads *r, 
 	}
 }
 
+/* Makes the item that of a stream: of the values that the parameter leads to. */
+static void set_stream(struct dt_item *item, const struct dt_signature_value *p)
+{
+	item->stream = p->reads.sure == 't' ? DT_STREAM_TEXTS
+		       : p->rest	    ? DT_STREAM_ARGUMENTS
+					    : DT_STREAM_LIST;
+	item->stream_register = (uint8_t)p->place[0].n;
+	if (p->rest) /* they begin behind the format */
+		item->stream_register++;
+	if (item->stream != DT_STREAM_TEXTS)
+		item->from.reg = dt_abi_register[p->reads.bound[0].n];
+}
+
+/* Is the parameter one whose values are recorded as a stream? */
+static bool is_stream(const struct dt_signature_value *p)
+{
+	return (p->reads.sure == 'p' || p->reads.sure == 't') && p->places == 1 &&
+	       p->place[0].kind == DT_PLACE_VALUE && p->place[0].n < DT_ABI_INTEGERS;
+}
+
 static void words_of(const struct dt_signature_value *p, const char *entry, char *name,
 		     size_t name_size, char *type, size_t type_size)
 {
@@ -186,7 +206,13 @@ static int add_parameter(struct dt_point *point, const struct dt_signature_value
 	if (type[0] == 's') {
 		item.text = DT_CAPTURE_TEXT;
 		item.only_text = true;
-		set_reads(&item, &p->reads, p->type.letter == 's' && p->type.keyed && !typed);
+		if (is_stream(p) && !typed)
+			set_stream(&item, p);
+		else if (is_stream(p) && p->rest) /* nothing that could be read in another way */
+			return 0;
+		else
+			set_reads(&item, &p->reads,
+				  p->type.letter == 's' && p->type.keyed && !typed);
 		return pass == TEXTS && !second ? dt_point_item(point, &item, name, type, NULL) : 0;
 	}
 	/* a parameter that is shown as it is declared may be in the entry's record already */

@@ -8,7 +8,8 @@
 #include "store/text-piece.h"
 #include "core/signature.h"
 #include "include/devtrace.h"
-#include "core/plain.h"
+#include "show/quoted.h"
+#include "show/stream.h"
 
 #define FIRST 24 /* bytes of a text in its first record */
 #define MORE  32 /* in each further one */
@@ -190,50 +191,13 @@ void dt_event_name(struct dt_out *o, const struct dt_reader *r, uint64_t body)
 		dt_out_decimal(o, DT_BODY_EVENT(body));
 }
 
-/* Writes each byte as \n or as \x and two digits, so that the text can be read back. */
-static void escape(struct dt_out *o, const char *s, unsigned n)
-{
-	static const char digit[] = "0123456789abcdef";
-
-	for (unsigned i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)s[i];
-
-		dt_out_char(o, '\\');
-		dt_out_char(o, c == '\n' ? 'n' : 'x');
-		if (c == '\n')
-			continue;
-		dt_out_char(o, digit[c >> 4]);
-		dt_out_char(o, digit[c & 15]);
-	}
-}
-
-static void quoted(struct dt_out *o, const char *s, uint32_t n)
-{
-	dt_out_char(o, '"');
-	for (uint32_t i = 0, length; i < n; i += length) {
-		uint32_t c = 0;
-		bool unseen = true;
-
-		length = dt_plain_character(s + i, n - i, &c, &unseen);
-		if (!length || unseen) {
-			length += !length;
-			escape(o, s + i, length);
-			continue;
-		}
-		if (c == '"' || c == '\\')
-			dt_out_char(o, '\\');
-		dt_out_bytes(o, s + i, length);
-	}
-	dt_out_char(o, '"');
-}
-
 /* Writes an event's text; where bytes are missing, because it is longer than what is recorded or
  * records were lost, it says how many there are of how many. */
 static void print_text(struct dt_out *o, const struct dt_text *t)
 {
 	uint32_t length = DT_BODY_ARGUMENT(t->head.value[0]);
 
-	quoted(o, t->bytes, t->n);
+	dt_quoted_put(o, t->bytes, t->n);
 	if (t->n == length)
 		return;
 	dt_out_text(o, "... ");
@@ -270,13 +234,15 @@ void dt_text_print(struct dt_out *o, const struct dt_reader *r, const struct dt_
 		   const uint64_t *argument)
 {
 	const struct dt_function_info *f = dt_reader_function(r, t->function);
+	const char *described = NULL;
 	uint64_t length = UINT64_MAX;
 	struct dt_signature_value v;
 
 	if (f && f->signature && dt_signature_parameter(f->signature, 0, &v)) {
 		dt_out_bytes(o, v.name, v.name_length);
-		if (v.type.row && !t->buffer)
-			length = length_of(dt_reader_type(r, v.type.row), argument);
+		described = v.type.row ? dt_reader_type(r, v.type.row) : NULL;
+		if (!t->buffer)
+			length = length_of(described, argument);
 	}
 	if (t->buffer) {
 		length = t->head.value[0] >> 32;
@@ -286,8 +252,12 @@ void dt_text_print(struct dt_out *o, const struct dt_reader *r, const struct dt_
 	dt_out_char(o, '=');
 	if (!t->n && t->head.flags & DT_FAULT && length)
 		dt_out_char(o, '?');
+	else if (t->buffer && dt_stream_is(described))
+		dt_stream_put(o, described, t->bytes, t->n, t->n >= length);
 	else
-		quoted(o, t->bytes, t->n < length ? t->n : (uint32_t)length);
+		dt_quoted_put(o, t->bytes, t->n < length ? t->n : (uint32_t)length);
+	if (t->buffer && dt_stream_is(described))
+		return;
 	/* of a buffer in an older file, what follows a NUL was not recorded */
 	if (length == UINT64_MAX ? t->n == DT_CAPTURE_TEXT || (t->n && t->head.flags & DT_FAULT)
 				 : length > t->n && (t->n || !(t->head.flags & DT_FAULT)))

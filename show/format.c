@@ -472,6 +472,24 @@ static char *put_unread(char *p, const struct dt_format_item *i, const uint64_t 
 	return stpcpy(p, "?");
 }
 
+#define REST_NAME "..." /* of the values for a variadic function's further arguments */
+
+/*
+ * Returns what the records behind the entry say of an item; NULL: nothing. "?": it is not known,
+ * "": there are no further arguments.
+ */
+static const char *full_value(const struct dt_call_format *c, unsigned i,
+			      const struct dt_full *full)
+{
+	size_t n;
+	const char *name = name_of(c, i, &n), *value;
+
+	if (c->item[i].type != REST)
+		return n ? dt_full_value(full, name, n) : NULL;
+	value = dt_full_value(full, REST_NAME, strlen(REST_NAME));
+	return value && strcmp(value, "?") ? value : NULL;
+}
+
 /* Says whether a parameter has this name. */
 static bool is_parameter(const struct dt_call_format *c, const char *name)
 {
@@ -479,6 +497,8 @@ static bool is_parameter(const struct dt_call_format *c, const char *name)
 		size_t n;
 		const char *of = name_of(c, i, &n);
 
+		if (c->item[i].type == REST && !strcmp(name, REST_NAME))
+			return true;
 		if (n && n == strlen(name) && memcmp(of, name, n) == 0)
 			return true;
 	}
@@ -494,11 +514,10 @@ char *dt_format_full(struct dt_formats *f, char *p, uint32_t function, const uin
 	if (!c || !argument)
 		return dt_format_call(f, p, function, argument);
 	for (unsigned i = 0; i + 1 < c->items; i++) {
-		size_t n;
-		const char *name = name_of(c, i, &n);
-		const char *value = n ? dt_full_value(full, name, n) : NULL;
+		const char *value = full_value(c, i, full);
 
-		if (!value && !is_passed(&c->item[i], argument))
+		/* the first one's piece has the function's name */
+		if (value ? !*value && i : !is_passed(&c->item[i], argument))
 			continue;
 		p = put_piece(p, c, i);
 		any = true;
@@ -538,11 +557,10 @@ void dt_format_each_full(struct dt_formats *f, uint32_t function, const uint64_t
 	}
 	for (unsigned i = 0; c && text && i + 1 < c->items; i++) {
 		size_t n;
-		const char *name = name_of(c, i, &n),
-			   *value = n ? dt_full_value(full, name, n) : NULL;
+		const char *name = name_of(c, i, &n), *value = full_value(c, i, full);
 		char *end;
 
-		if (!value && !is_passed(&c->item[i], argument))
+		if (value ? !*value : !is_passed(&c->item[i], argument))
 			continue;
 		if (!value)
 			end = put_kept(f, c->pid, text, &c->item[i], argument);

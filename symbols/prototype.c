@@ -232,13 +232,44 @@ static bool is_buffer(const char *type)
 	return strncmp(type, "*text_", 6) == 0;
 }
 
+/* Writes the key of a set. */
+static void put_key(struct writing *w, const char *set, size_t n)
+{
+	const char *found = w->at < w->size ? find(&all_sets, set, n, ' ') : NULL;
+
+	if (found)
+		w->at += dt_format(w->buf + w->at, w->size - w->at, "#%lx",
+				   (unsigned long)(SET | (uint64_t)(found - sets)));
+}
+
+/* Does what stands behind a parameter's name say that it leads to values that are recorded as a
+ * stream? "!p1", "!t" */
+static bool is_stream(const char *reads)
+{
+	return reads[0] == '!' && (reads[1] == 'p' || reads[1] == 't');
+}
+
+/* Writes the further arguments of a function; reads: what stands behind the "...". */
+static void put_rest(struct writing *w, const char *reads, size_t n)
+{
+	if (!w->places || !is_stream(reads)) {
+		put(w, "...:a@-", 7);
+		return;
+	}
+	put(w, "...:s", 5);
+	put_key(w, "list", 4);
+	put(w, "@", 1);
+	put(w, reads + 2, n - 2); /* where the format is */
+	put(w, reads, n);
+}
+
 /*
  * Writes a type of n bytes, "i4#open", with the key of its set. "*timespec" is a pointer to a
  * structure; where places are wanted, it is the structure, and "*text_2" a text.
  */
 static void put_type(struct writing *w, const char *type, size_t n)
 {
-	const char *set = memchr(type, type[0] == '*' ? '*' : '#', n), *found;
+	const char *set = memchr(type, type[0] == '*' ? '*' : '#', n);
 
 	if (type[0] == '*')
 		put(w, !w->places ? "p" : is_buffer(type) ? "s" : "a", 1);
@@ -246,12 +277,8 @@ static void put_type(struct writing *w, const char *type, size_t n)
 		put(w, type, set ? (size_t)(set - type) : n);
 	if (type[0] == '*' && !w->places)
 		return;
-	if (!set || w->at >= w->size)
-		return;
-	found = find(&all_sets, set + 1, (size_t)(type + n - set - 1), ' ');
-	if (found)
-		w->at += dt_format(w->buf + w->at, w->size - w->at, "#%lx",
-				   (unsigned long)(SET | (uint64_t)(found - sets)));
+	if (set)
+		put_key(w, set + 1, (size_t)(type + n - set - 1));
 }
 
 /*
@@ -298,7 +325,7 @@ static const char *put_parameters(struct writing *w, const char *p)
 
 		put(w, ",", !first);
 		if (strncmp(p, "...", 3) == 0) {
-			put(w, "...:a@-", 7);
+			put_rest(w, p + 3, n - 3);
 		} else {
 			const char *named = p + type + 1, *end = p + n;
 			size_t name = strcspn(named, "!>?,)");
@@ -306,7 +333,12 @@ static const char *put_parameters(struct writing *w, const char *p)
 
 			put(w, named, name);
 			put(w, ":", 1);
-			put_type(w, p, type);
+			if (w->places && is_stream(named + name)) {
+				put(w, "s", 1);
+				put_key(w, "array", 5);
+			} else {
+				put_type(w, p, type);
+			}
 			put_place(w, p);
 			if (w->places) /* how it is read */
 				put(w, named + name, strcspn(named + name, ">?,)"));

@@ -3,7 +3,7 @@
 #include "target/memory.h"
 
 #define PAGE	   4096u
-#define PIECE	   32u	   /* bytes of a text that are read at a time */
+#define PIECE	   DT_PIECE
 #define NEVER_READ 0x10000 /* below this address nothing is read directly: it may be NULL */
 
 typedef uint64_t __attribute__((aligned(1), may_alias)) any_u64;
@@ -32,15 +32,6 @@ static void note_there(uint64_t address)
 	if (address < DT_USER_END)
 		__atomic_store_n(at, as, __ATOMIC_RELAXED);
 }
-
-/* A text that is being read; hook.S knows where these are. */
-struct text {
-	uint64_t piece[4];	 /* its next bytes */
-	uint64_t address;	 /* where they are; then where it goes on, 0: it does not */
-	uint64_t left;		 /* bytes that it has at most */
-	uint64_t how;		 /* DT_TEXT_... */
-	uint64_t saved[2], back; /* what hook.S has pushed before; the point's code begins here */
-};
 
 /* The stack from this text to the function's return address is certainly there, and so are the
  * pages that these lie in. */

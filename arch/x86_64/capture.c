@@ -456,6 +456,14 @@ static void get_bound(struct dt_emit *o, const struct dt_item *item, const struc
 
 	dt_emit_bytes(o, "\x41\x83\xe0", 3); /* and $DT_TEXT_BAD, %r8d */
 	dt_emit_byte(o, DT_TEXT_BAD);
+	if (item->stream) {
+		dt_emit_bytes(o, "\x41\x81\xc8", 3); /* or $..., %r8d */
+		dt_emit_u32(o, DT_TEXT_BUFFER | DT_TEXT_HEAD | DT_TEXT_STREAM |
+				       (uint32_t)item->stream << DT_TEXT_LENGTH |
+				       (uint32_t)item->stream_register << (DT_TEXT_LENGTH + 4));
+		move_constant(o, R9, item->text);
+		return;
+	}
 	dt_emit_bytes(o, "\x41\x83\xc8", 3); /* or $..., %r8d */
 	dt_emit_byte(o, (uint8_t)(item->sure | (item->buffer   ? DT_TEXT_BUFFER | DT_TEXT_HEAD
 						: item->bounds ? DT_TEXT_BOUND
@@ -534,7 +542,7 @@ static void record_text(struct dt_emit *o, const struct dt_item *item, unsigned 
 
 	get_item(o, item, c);
 	get_bound(o, item, c);
-	if (item->buffer) {
+	if (item->buffer || item->stream) {
 		pc.text = DT_CAPTURE_HEAD;
 		record_piece(o, c, pc, out);
 		dt_emit_bytes(o, "\x48\x85\xc0\x0f\x84", 5); /* test %rax, %rax; je */
@@ -547,7 +555,7 @@ static void record_text(struct dt_emit *o, const struct dt_item *item, unsigned 
 	dt_emit_bytes(o, "\x48\x85\xc0", 3); /* test %rax, %rax */
 	dt_emit_byte(o, 0x75);
 	dt_emit_byte(o, (uint8_t)(loop - o->size - 1));
-	if (item->buffer)
+	if (ended)
 		dt_emit_land(o, ended);
 }
 
@@ -645,6 +653,8 @@ bool dt_item_settle(struct dt_item *item)
 	item->differ = false;
 	item->bounds = 0;
 	item->buffer = false;
+	item->stream = DT_STREAM_NOT;
+	item->stream_register = 0;
 	if (!is_operand(&item->from) || item->steps > DT_ITEM_STEPS || item->text > DT_CAPTURE_TEXT)
 		return false;
 	for (unsigned i = 0; i < item->steps; i++) {

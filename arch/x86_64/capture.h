@@ -63,6 +63,17 @@ enum dt_sure { DT_SURE_NOT, DT_SURE_FIRST, DT_SURE_ALL };
 #define DT_TEXT_BUFFER 16
 #define DT_TEXT_HEAD   32 /* the first piece of it, which has the length in front */
 #define DT_TEXT_LENGTH 8
+/* it is a stream (core/stream.h); the bits from DT_TEXT_LENGTH on have an enum dt_stream and, four
+ * bits above, a register */
+#define DT_TEXT_STREAM 64
+
+/* Where the values of a stream are. The register is the number of an integer argument. */
+enum dt_stream {
+	DT_STREAM_NOT,
+	DT_STREAM_ARGUMENTS, /* arguments from that register on, as the format says */
+	DT_STREAM_LIST,	     /* a va_list, to which that register points, as the format says */
+	DT_STREAM_TEXTS	     /* an array of texts that ends with NULL */
+};
 
 /* One value to be captured: an operand, and from there along a chain of pointers. */
 struct dt_item {
@@ -89,6 +100,9 @@ struct dt_item {
 	uint8_t sure; /* enum dt_sure */
 	bool differ;  /* only if the first two arguments are not equal */
 	bool buffer;  /* it does not end at a NUL, only where its bound is */
+	/* what is recorded is a stream; the value is the address of the format, or of the array */
+	uint8_t stream; /* enum dt_stream */
+	uint8_t stream_register;
 	/* the text ends at its NUL, or where it is as long as the product of these registers */
 	uint8_t bounds;
 	struct {

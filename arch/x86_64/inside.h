@@ -43,6 +43,36 @@ bool dt_call_closes_clock(const uint64_t *argument);
 long dt_own_thread_pointer_ask(uint64_t *to);
 #pragma GCC visibility pop
 
+#define DT_PASSED_INTEGERS 6u
+#define DT_PASSED_VECTORS  8u
+
+/* The arguments of a call that have not been taken yet. */
+struct dt_passed {
+	uint32_t integers, vectors; /* how many in registers have been taken */
+	bool no_vectors;	    /* the caller has passed none in registers */
+	uint64_t stack;		    /* address of the next one in memory */
+	uint64_t saved;		    /* of a va_list: where the registers are; 0: they are here: */
+	uint64_t integer[DT_PASSED_INTEGERS], vector[DT_PASSED_VECTORS];
+};
+
+/* A va_list, as it is in memory (System V ABI, 3.5.7). */
+struct dt_passed_list {
+	uint32_t integers, vectors; /* offsets in `saved' of the next ones */
+	uint64_t stack, saved;
+};
+
+/* Where register i is from `saved' on. */
+#define DT_PASSED_LIST_INTEGER(i) (8 * (i))
+#define DT_PASSED_LIST_VECTOR(i)  (8 * DT_PASSED_INTEGERS + 16 * (i))
+
+#pragma GCC visibility push(hidden)
+/* Begins at the integer argument `first' of the function at whose entry a point's code has pushed
+ * its registers. */
+void dt_passed_by_registers(struct dt_passed *p, const void *pushed, unsigned first);
+/* Begins where a va_list does; p->integer and p->vector are not used. False: it is none. */
+bool dt_passed_by_list(struct dt_passed *p, const struct dt_passed_list *l);
+#pragma GCC visibility pop
+
 /* Reads the clock, and sets *core to the core that it was read on. */
 static inline uint64_t dt_clock_and_core(uint32_t *core)
 {

@@ -5,11 +5,11 @@ Makes the tables of prototypes, symbols/prototypes/*.def, anew from the headers 
 prototypes' also installs what this needs.
 
 Functions and their types are read from the headers by clang, and only those are kept that the
-library exports. What headers do not say stands in seven files beside this one, written by hand:
+library exports. What headers do not say stands in eight files beside this one, written by hand:
 names.txt (the names of parameters that manual pages use), failures.txt (which results are
 failures), sets.txt (which constants a parameter can have; their values are the compiler's),
-structures.txt (what a pointer leads to), reads.txt (which texts functions are sure to read), outputs.txt (what they fill in), and
-libraries.txt (each library's files and headers).
+structures.txt (what a pointer leads to), reads.txt (which texts functions are sure to read), outputs.txt (what they fill in), streams.txt (which
+of their arguments are as many as a format or an array says), and libraries.txt (each library's files and headers).
 """
 import fnmatch
 import os
@@ -281,6 +281,23 @@ def read_reads():
     return uses
 
 
+def read_streams():
+    """streams.txt: returns {FUNCTION.PARAMETER: kind}; the PARAMETER of "..." is that."""
+    uses = {}
+    for line in lines_of('streams.txt'):
+        kind, _, tail = line.partition(' : ')
+        uses.update({use: kind for use in tail.split()})
+    return uses
+
+
+def stream_of(use, streams, parameters):
+    """What stands behind a parameter that is a stream: "!p1", the number of its format, or "!t"."""
+    kind = streams.get(use, '')
+    if kind == 'p':
+        kind += str(max(i for i, (t, _) in enumerate(parameters) if t == 's'))
+    return kind and '!' + kind
+
+
 def reads_of(use, structures, reads):
     """How a text is read when its function is entered, as symbols/prototype.c has it: "!a2"; '' if
     nothing is known. The length of a buffer bounds it, too."""
@@ -306,7 +323,7 @@ def read_outputs(sets):
     return uses
 
 
-def line_of(name, prototype, uses, structures, reads, outputs, rules):
+def line_of(name, prototype, uses, structures, reads, outputs, streams, rules):
     result, parameters, variadic = prototype
     text = []
     for kind, parameter in parameters:
@@ -317,6 +334,7 @@ def line_of(name, prototype, uses, structures, reads, outputs, rules):
         if kind in 'ps' and f'{name}.{parameter}' in structures:
             kind = '*' + structures[f'{name}.{parameter}']
         text.append(f'{kind} {parameter}' + reads_of(f'{name}.{parameter}', structures, reads) +
+                    stream_of(f'{name}.{parameter}', streams, parameters) +
                     outputs.get(f'{name}.{parameter}', '') +
                     (condition and '?' + condition))
     used = next((s for p, s in uses.items() if p.endswith('()') and fnmatch.fnmatchcase(name, p[:-2])), None)
@@ -328,7 +346,7 @@ def line_of(name, prototype, uses, structures, reads, outputs, rules):
     if failure:
         result += '!' + failure
     if variadic:
-        text.append('...')
+        text.append('...' + stream_of(f'{name}....', streams, parameters))
     return f'{name}({",".join(text)}){result}'
 
 
@@ -344,7 +362,7 @@ def main():
     cindex.Config.set_library_file('/usr/lib/llvm-14/lib/libclang-14.so.1')
     all_headers, tables = '', {}
     known = dict(parse_known(line) for line in lines_of('names.txt'))
-    libraries, rules, reads = [], failure_rules(), read_reads()
+    libraries, rules, reads, streams = [], failure_rules(), read_reads(), read_streams()
     for line in lines_of('libraries.txt'):
         name, files, headers = (part.split() for part in line.split(':'))
         source = ''.join(f'#define {h[1:].replace("=", " ")}\n' if h[0] == '@' else f'#include <{h}>\n'
@@ -376,11 +394,12 @@ def main():
         # symbols/prototype.c looks for open64 as open too
         kept = {n: p for n, p in kept.items()
                 if not (name == 'libc' and n.endswith('64') and n[:-2] in kept and same_types(p, kept[n[:-2]]))}
-        tables[name] = [line_of(n, kept[n], uses, structures, reads, outputs, rules.get(name, [])) for n in sorted(kept)]
+        tables[name] = [line_of(n, kept[n], uses, structures, reads, outputs, streams, rules.get(name, [])) for n in sorted(kept)]
         write(name + '.def', tables[name], f'Prototypes of {", ".join(files)}.')
         print(f'{name}: {len(kept)} functions', file=sys.stderr)
     sets.described.update(own)
-    used = set(re.findall(r'(?:[#*]|>[+0.])(\w+)', '\n'.join(x for t in tables.values() for x in t)))
+    sets.described.update({'list': 'g:list;', 'array': 'g:array;'})
+    used = {'list', 'array'} | set(re.findall(r'(?:[#*]|>[+0.])(\w+)', '\n'.join(x for t in tables.values() for x in t)))
     used = {u for u in used if u in sets.described}
     used |= {u for n in used if sets.described[n].startswith('a:') for u in re.findall(r'#(\w+)', sets.described[n])}
     write('sets.def', [f'{n} {sets.described[n]}' for n in sorted(used)],

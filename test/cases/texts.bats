@@ -249,7 +249,7 @@ faults() {
 			char *s = fgets(b, 600, in);
 			fprintf(say, "fgets(s=\"#define _GNU_SOURCE\\n\", size=600, stream=%p) = %p <b>\n", in, s);
 			n = sprintf(b, "%d of %s", 5, "them");
-			fprintf(say, "sprintf(str=\"5 of them\", format=\"%%d of %%s\", ...) = %ld\n", n);
+			fprintf(say, "sprintf(str=\"5 of them\", format=\"%%d of %%s\", 5, \"them\") = %ld\n", n);
 			getrlimit(RLIMIT_NOFILE, &limit);
 			fprintf(say, "getrlimit(resource=RLIMIT_NOFILE, rlim={rlim_cur=%lu, rlim_max=%lu}) = 0\n", limit.rlim_cur, limit.rlim_max);
 			socketpair(AF_UNIX, SOCK_DGRAM, 0, sv);

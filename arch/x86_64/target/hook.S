@@ -530,7 +530,7 @@ peek:
 	ret
 
 /*
- * Called by points to read the next 32 bytes of a text at rax, to rdi, rsi, rdx and rcx. r9: the
+ * Called by points to read the next 32 bytes of a text or stream at rax, to rdi, rsi, rdx and rcx. r9: the
  * bytes that it has at most, from there on; r8: DT_TEXT_... (arch/x86_64/capture.h). rax becomes
  * the address at which the text goes on; 0: it has ended; r8 and r9 what they are there. The carry
  * flag is set if not one byte can be read. All other registers are kept.
@@ -545,7 +545,7 @@ text:
 	lea	-32(%rsp), %rsp
 	mov	%rsp, %rdx
 	call	call_c
-	.long	dt_text - .
+	.long	dt_piece - .
 	bt	$31, %eax				/* carry: negative */
 	pop	%rdi
 	pop	%rsi

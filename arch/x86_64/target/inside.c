@@ -65,3 +65,60 @@ long dt_own_thread_pointer_ask(uint64_t *to)
 	*to = 0;
 	return dt_call4(SYS_ARCH_PRCTL, ARCH_GET_FS, (long)to, 0, 0);
 }
+
+/* ---- arguments ---- */
+
+/* What a point's code has pushed, from the last register on, and what was on the stack before. */
+struct pushed {
+	uint64_t r9, r8, rdi, rsi, rdx, rcx, rax, flags;
+	uint64_t red_zone[16], back;
+	uint64_t stack[];
+};
+
+_Static_assert(__builtin_offsetof(struct pushed, back) == DT_POINT_FRAME, "what a point pushes");
+
+static void take_vectors(uint64_t *v)
+{
+	__asm__ volatile("movq %%xmm0, %0" : "=r"(v[0]));
+	__asm__ volatile("movq %%xmm1, %0" : "=r"(v[1]));
+	__asm__ volatile("movq %%xmm2, %0" : "=r"(v[2]));
+	__asm__ volatile("movq %%xmm3, %0" : "=r"(v[3]));
+	__asm__ volatile("movq %%xmm4, %0" : "=r"(v[4]));
+	__asm__ volatile("movq %%xmm5, %0" : "=r"(v[5]));
+	__asm__ volatile("movq %%xmm6, %0" : "=r"(v[6]));
+	__asm__ volatile("movq %%xmm7, %0" : "=r"(v[7]));
+}
+
+void dt_passed_by_registers(struct dt_passed *p, const void *pushed, unsigned first)
+{
+	const struct pushed *from = pushed;
+
+	p->integer[0] = from->rdi;
+	p->integer[1] = from->rsi;
+	p->integer[2] = from->rdx;
+	p->integer[3] = from->rcx;
+	p->integer[4] = from->r8;
+	p->integer[5] = from->r9;
+	p->integers = first;
+	p->vectors = 0;
+	p->no_vectors = !(from->rax & 0xff);
+	p->stack = (uint64_t)from->stack;
+	p->saved = 0;
+	take_vectors(p->vector);
+}
+
+bool dt_passed_by_list(struct dt_passed *p, const struct dt_passed_list *l)
+{
+	const uint32_t first = DT_PASSED_LIST_VECTOR(0),
+		       end = DT_PASSED_LIST_VECTOR(DT_PASSED_VECTORS);
+
+	if (l->integers > first || l->integers % 8 || l->vectors < first || l->vectors > end ||
+	    l->vectors % 16 || !l->saved)
+		return false;
+	p->integers = l->integers / 8;
+	p->vectors = (l->vectors - first) / 16;
+	p->no_vectors = false;
+	p->stack = l->stack;
+	p->saved = l->saved;
+	return true;
+}
