@@ -99,8 +99,10 @@ const char *dt_behind_text(const struct dt_behind *list, const struct dt_meaning
 	for (const struct dt_behind *x = list; x; x = x->next) {
 		struct dt_signature_value v;
 
+		/* what is no text are bytes whose meaning is not known here: addresses, streams */
 		if (!x->is_values && dt_signature_parameter(signature_of(x, m), 0, &v) &&
-		    v.name_length == length && !strncmp(v.name, name, length)) {
+		    v.type.letter == 's' && v.name_length == length &&
+		    !strncmp(v.name, name, length)) {
 			*n = x->n;
 			return x->bytes;
 		}

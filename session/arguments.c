@@ -168,6 +168,13 @@ static bool is_stream(const struct dt_signature_value *p)
 	       p->place[0].kind == DT_PLACE_VALUE && p->place[0].n < DT_ABI_INTEGERS;
 }
 
+/* Is it a buffer, of as many bytes as other parameters say? */
+static bool is_buffer(const struct dt_signature_value *p)
+{
+	return p->type.keyed && p->reads.bounds && p->places == 1 &&
+	       p->place[0].kind == DT_PLACE_VALUE && !is_stream(p);
+}
+
 static void words_of(const struct dt_signature_value *p, const char *entry, char *name,
 		     size_t name_size, char *type, size_t type_size)
 {
@@ -203,16 +210,15 @@ static int add_parameter(struct dt_point *point, const struct dt_signature_value
 		place.kind = DT_PLACE_VALUE;
 	words_of(p, entry, name, sizeof(name), type, sizeof(type));
 	item = item_at(place, false);
-	if (type[0] == 's') {
+	if (p->rest && typed) /* they can be shown in no other way */
+		return 0;
+	if (type[0] == 's' || (!typed && (is_stream(p) || is_buffer(p)))) {
 		item.text = DT_CAPTURE_TEXT;
 		item.only_text = true;
 		if (is_stream(p) && !typed)
 			set_stream(&item, p);
-		else if (is_stream(p) && p->rest) /* nothing that could be read in another way */
-			return 0;
 		else
-			set_reads(&item, &p->reads,
-				  p->type.letter == 's' && p->type.keyed && !typed);
+			set_reads(&item, &p->reads, is_buffer(p) && !typed);
 		return pass == TEXTS && !second ? dt_point_item(point, &item, name, type, NULL) : 0;
 	}
 	/* a parameter that is shown as it is declared may be in the entry's record already */

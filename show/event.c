@@ -8,7 +8,9 @@
 #include "store/text-piece.h"
 #include "core/signature.h"
 #include "include/devtrace.h"
+#include "show/option.h"
 #include "show/quoted.h"
+#include "show/sockaddr.h"
 #include "show/stream.h"
 
 #define FIRST 24 /* bytes of a text in its first record */
@@ -230,6 +232,28 @@ static uint64_t length_of(const char *described, const uint64_t *argument)
 	return *p ? UINT64_MAX : n;
 }
 
+/* Writes what a buffer means that is no text; length: the bytes that it has. False: only its bytes
+ * are known. */
+static bool print_meant(struct dt_out *o, const char *described, const struct dt_text *t,
+			uint64_t length, const uint64_t *argument)
+{
+	uint32_t n = length < UINT32_MAX ? (uint32_t)length : UINT32_MAX - 1;
+	char text[DT_SOCKADDR_TEXT], *end = NULL;
+
+	if (dt_stream_is(described)) {
+		dt_stream_put(o, described, t->bytes, t->n, t->n >= length);
+		return true;
+	}
+	if (described && described[0] == 'n')
+		end = dt_sockaddr_bytes(text, t->bytes, t->n, n);
+	else if (described && described[0] == 'y' && argument)
+		end = dt_option_put(text, (uint32_t)argument[1], (uint32_t)argument[2], t->bytes,
+				    t->n, n);
+	if (end)
+		dt_out_bytes(o, text, (size_t)(end - text));
+	return end;
+}
+
 void dt_text_print(struct dt_out *o, const struct dt_reader *r, const struct dt_text *t,
 		   const uint64_t *argument)
 {
@@ -252,12 +276,10 @@ void dt_text_print(struct dt_out *o, const struct dt_reader *r, const struct dt_
 	dt_out_char(o, '=');
 	if (!t->n && t->head.flags & DT_FAULT && length)
 		dt_out_char(o, '?');
-	else if (t->buffer && dt_stream_is(described))
-		dt_stream_put(o, described, t->bytes, t->n, t->n >= length);
+	else if (t->buffer && print_meant(o, described, t, length, argument))
+		return;
 	else
 		dt_quoted_put(o, t->bytes, t->n < length ? t->n : (uint32_t)length);
-	if (t->buffer && dt_stream_is(described))
-		return;
 	/* of a buffer in an older file, what follows a NUL was not recorded */
 	if (length == UINT64_MAX ? t->n == DT_CAPTURE_TEXT || (t->n && t->head.flags & DT_FAULT)
 				 : length > t->n && (t->n || !(t->head.flags & DT_FAULT)))

@@ -339,6 +339,7 @@ static char *put_shaped(struct dt_formats *f, char *p, const struct dt_format_it
 			const uint64_t *value)
 {
 	f->shapes.reader = f->reader;
+	f->shapes.record = value;
 	return dt_shape_put(&f->shapes, p, i->shape, i->size, value[i->place],
 			    i->second == NOWHERE ? 0 : value[i->second], put_plain);
 }

@@ -74,13 +74,15 @@ const struct dt_full *dt_full_of(const struct dt_fulls *f, uint64_t call)
 
 const char *dt_full_value(const struct dt_full *f, const char *name, size_t n)
 {
+	const char *found = NULL;
+
 	for (const char *p = f->text, *value; p && p < f->text + f->n;
 	     p = value + strlen(value) + 1) {
 		value = p + strlen(p) + 1;
 		if (strlen(p) == n && memcmp(p, name, n) == 0)
-			return value;
+			found = value;
 	}
-	return NULL;
+	return found;
 }
 
 struct dt_full dt_full_take(struct dt_fulls *f, uint64_t call)

@@ -38,7 +38,8 @@ const struct dt_full *dt_full_of(const struct dt_fulls *f, uint64_t call);
 /* Removes a call's values from f and returns them; the caller frees `text'. All 0: it has none. */
 struct dt_full dt_full_take(struct dt_fulls *f, uint64_t call);
 
-/* Returns the value of the name, of n bytes, as a string; NULL: there is none. */
+/* Returns the last value of the name, of n bytes, as a string: what a function has filled in comes
+ * after the pointer. NULL: there is none. */
 const char *dt_full_value(const struct dt_full *f, const char *name, size_t n);
 
 /* Frees a call's values: its line has been written, or never will be. */

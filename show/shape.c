@@ -9,6 +9,7 @@
 
 #include "core/signature.h"
 #include "core/text.h"
+#include "show/option.h"
 #include "show/sockaddr.h"
 
 #define MAX_PARTS 4096
@@ -32,10 +33,12 @@ struct part {
 
 struct dt_shape {
 	bool ready;
-	char kind;	/* 'e' enumeration, 'f' flags, 'o' octal number, 'a' aggregate, 'n' network
-			   address; 0: it could not be understood */
-	bool flags;	/* an enumeration whose values are single bits, to be combined */
-	uint8_t length; /* of a network address: which value of the entry is its length; NOWHERE */
+	char kind;     /* 'e' enumeration, 'f' flags, 'o' octal number, 'a' aggregate, 'n' network
+			  address, 'j' numbers that another value of the record is joined to, 'y'
+			  a socket's option; 0: it could not be understood */
+	bool flags;    /* an enumeration whose values are single bits, to be combined */
+	uint8_t other; /* of a network address: which value of the entry is its length; NOWHERE;
+			  of 'j': which value of the record is the upper half */
 	struct part *part;
 	uint32_t parts;
 };
@@ -108,11 +111,15 @@ static void read_shape(struct dt_shape *s, const char *text)
 	const char *p = strchr(text, ';');
 	char kind = text[0];
 
-	if (!p || !kind || !strchr("efoan", kind) || text[1] != ':')
+	if (!p || !kind || !strchr("efoanjy", kind) || text[1] != ':')
 		return;
-	s->length = NOWHERE;
+	s->other = NOWHERE;
 	if (kind == 'n' && p[1] >= '0' && p[1] <= '3' && !p[2])
-		s->length = (uint8_t)(*++p - '0');
+		s->other = (uint8_t)(*++p - '0');
+	if (kind == 'j' && p[1] >= '0' && p[1] <= '3' && p[2] == ',')
+		s->other = (uint8_t)(*++p - '0'), p++;
+	if (kind == 'j' && s->other == NOWHERE)
+		return;
 	for (p++; *p;) {
 		struct part part = {0}, *more;
 
@@ -333,6 +340,17 @@ static void put_members(struct put *o, const struct dt_shape *s, unsigned __int1
 	*o->p++ = '}';
 }
 
+/* Writes the value of a socket's option; the entry of the call has its level and name. */
+static char *put_option(const struct dt_shapes *all, char *p, uint64_t low, uint64_t high)
+{
+	const uint64_t v[] = {low, high};
+	char *end = all->entry ? dt_option_put(p, (uint32_t)all->entry[1], (uint32_t)all->entry[2],
+					       v, sizeof(v), UINT32_MAX)
+			       : NULL;
+
+	return end ? end : stpcpy(p, "?");
+}
+
 char *dt_shape_put(struct dt_shapes *all, char *p, uint32_t row, unsigned size, uint64_t low,
 		   uint64_t high, dt_shape_plain_fn *plain)
 {
@@ -348,9 +366,17 @@ char *dt_shape_put(struct dt_shapes *all, char *p, uint32_t row, unsigned size, 
 	}
 	if (s->kind == 'n')
 		return dt_sockaddr_put(p, low, high,
-				       all->entry && s->length != NOWHERE
-					       ? (uint32_t)all->entry[s->length]
+				       all->entry && s->other != NOWHERE
+					       ? (uint32_t)all->entry[s->other]
 					       : UINT32_MAX);
+	if (s->kind == 'y')
+		return put_option(all, p, low, high);
+	if (s->kind == 'j') {
+		if (!all->record)
+			return NULL;
+		low = (uint32_t)low | all->record[s->other] << 32;
+		return put_enumerator(&o, s, 64, low) ? o.p : NULL;
+	}
 	return put_named(&o, s, 8 * size, low) ? o.p : NULL;
 }
 

@@ -16,6 +16,7 @@ struct dt_shapes {
 	const struct dt_reader *reader;
 	const uint64_t *entry;	/* values of the entry of the call whose values are printed; NULL:
 				   not known */
+	const uint64_t *record; /* the four values of which one is printed; NULL: not known */
 	struct dt_shape *shape; /* by row of the type */
 	uint32_t shapes;
 };

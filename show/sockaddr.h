@@ -15,4 +15,11 @@
  */
 char *dt_sockaddr_put(char *p, uint64_t low, uint64_t high, uint32_t length);
 
+/* Does the same for an address of which `known' bytes are at b; at most DT_SOCKADDR_KNOWN are
+ * looked at. */
+char *dt_sockaddr_bytes(char *p, const void *b, uint32_t known, uint32_t length);
+
+#define DT_SOCKADDR_KNOWN 128  /* no address is longer */
+#define DT_SOCKADDR_TEXT  1024 /* bytes that are written at most */
+
 #endif

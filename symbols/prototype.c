@@ -227,9 +227,16 @@ static void put_number(struct writing *w, const char *before, unsigned v)
 }
 
 /* Is it a pointer to a text whose length another parameter says? */
-static bool is_buffer(const char *type)
+static bool is_text(const char *type)
 {
 	return strncmp(type, "*text_", 6) == 0;
+}
+
+/* Is it a pointer to anything whose length another parameter says? */
+static bool is_buffer(const char *type)
+{
+	return is_text(type) || strncmp(type, "*address_", 9) == 0 ||
+	       strncmp(type, "*option_", 8) == 0;
 }
 
 /* Writes the key of a set. */
@@ -256,7 +263,7 @@ static void put_rest(struct writing *w, const char *reads, size_t n)
 		put(w, "...:a@-", 7);
 		return;
 	}
-	put(w, "...:s", 5);
+	put(w, "...:a", 5);
 	put_key(w, "list", 4);
 	put(w, "@", 1);
 	put(w, reads + 2, n - 2); /* where the format is */
@@ -265,14 +272,15 @@ static void put_rest(struct writing *w, const char *reads, size_t n)
 
 /*
  * Writes a type of n bytes, "i4#open", with the key of its set. "*timespec" is a pointer to a
- * structure; where places are wanted, it is the structure, and "*text_2" a text.
+ * structure; where places are wanted, it is the structure, and "*text_2" a text. "*address_2" is a
+ * buffer that is no text.
  */
 static void put_type(struct writing *w, const char *type, size_t n)
 {
 	const char *set = memchr(type, type[0] == '*' ? '*' : '#', n);
 
 	if (type[0] == '*')
-		put(w, !w->places ? "p" : is_buffer(type) ? "s" : "a", 1);
+		put(w, !w->places ? "p" : is_text(type) ? "s" : "a", 1);
 	else
 		put(w, type, set ? (size_t)(set - type) : n);
 	if (type[0] == '*' && !w->places)
@@ -334,7 +342,7 @@ static const char *put_parameters(struct writing *w, const char *p)
 			put(w, named, name);
 			put(w, ":", 1);
 			if (w->places && is_stream(named + name)) {
-				put(w, "s", 1);
+				put(w, "a", 1);
 				put_key(w, "array", 5);
 			} else {
 				put_type(w, p, type);

@@ -116,6 +116,12 @@ def read_structures(unit, sets):
         if name.startswith('text_'):
             sets.described[name] = f'l:text;{name[5:].replace("x", "*").replace("of", "/")}'
             continue
+        if name.startswith('option_'):
+            sets.described[name] = 'y:option;'
+            continue
+        if name.startswith('address_'):
+            sets.described[name] = 'n:sockaddr;'
+            continue
         if name.startswith('sockaddr'):
             sets.described[name] = f'n:sockaddr;{name[9:]}'
             continue
@@ -226,15 +232,35 @@ def describe_set(kind, words, macros, value):
     return ','.join(out)
 
 
+def describe_joined(words, macros, value):
+    """Describes a set of kind j: each word is UPPER:CONSTANT or UPPER:/REGULAR EXPRESSION/."""
+    out, seen = [], set()
+    for word in words:
+        upper, _, lower = word.partition(':')
+        given = [lower] if lower[0] != '/' else sorted(
+            (m for m in macros if re.fullmatch(lower[1:-1], m) and m in value), key=lambda m: (value[m], m))
+        for name in given:
+            v = value[upper] << 32 | value[name]
+            if v not in seen:
+                seen.add(v)
+                out.append(f'{name}={v}')
+    return ','.join(out)
+
+
 def read_sets(headers, sets):
     """sets.txt: 'NAME KIND CONSTANT... : FUNCTION.PARAMETER...'. Returns {pattern: name}."""
+    def words_in(word):
+        return word.split(':')[-1]
+
     uses, macros = {}, sets.macros
     wanted, listed = set(), []
     for line in lines_of('sets.txt'):
         head, _, tail = line.partition(' : ')
         name, kind, *words = head.split()
         listed.append((name, kind, words))
-        for w in words:
+        if kind[0] == 'j':
+            wanted |= {w.split(':')[0] for w in words}
+        for w in map(words_in, words):
             if w.startswith('/'):
                 wanted |= {m for m in macros if re.fullmatch(w[1:-1], m)}
             else:
@@ -243,6 +269,9 @@ def read_sets(headers, sets):
             uses[use] = name
     value = values_of(headers, sorted(wanted))
     for name, kind, words in listed:
+        if kind[0] == 'j':
+            sets.described[name] = f'j:{name};{kind[1:]},' + describe_joined(words, macros, value)
+            continue
         body = describe_set(kind, words, macros, value)
         sets.described[name] = f'{"f" if kind == "x" else kind}:{name};{body}'
     return uses
@@ -302,7 +331,7 @@ def reads_of(use, structures, reads):
     """How a text is read when its function is entered, as symbols/prototype.c has it: "!a2"; '' if
     nothing is known. The length of a buffer bounds it, too."""
     structure = structures.get(use, '')
-    bound = structure[5:] if structure.startswith('text_') else ''
+    bound = structure.partition('_')[2] if re.match('(text|address|option)_', structure) else ''
     kind = reads.get(use, 'n' + bound if bound else '')
     if bound and kind[1:] != bound:
         sys.exit(f'reads.txt: the bound of {use} is {bound}')
@@ -398,7 +427,8 @@ def main():
         write(name + '.def', tables[name], f'Prototypes of {", ".join(files)}.')
         print(f'{name}: {len(kept)} functions', file=sys.stderr)
     sets.described.update(own)
-    sets.described.update({'list': 'g:list;', 'array': 'g:array;'})
+    sets.described.update({'list': 'g:list;', 'array': 'g:array;', 'option': 'y:option;',
+                           'sockaddr': 'n:sockaddr;'})
     used = {'list', 'array'} | set(re.findall(r'(?:[#*]|>[+0.])(\w+)', '\n'.join(x for t in tables.values() for x in t)))
     used = {u for u in used if u in sets.described}
     used |= {u for n in used if sets.described[n].startswith('a:') for u in re.findall(r'#(\w+)', sets.described[n])}

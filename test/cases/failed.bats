@@ -174,7 +174,9 @@ constants() {
 	# what pointers lead to
 	grep -q 'connect(sockfd=[0-9]*, addr={sa_family=AF_INET, sin_port=1, sin_addr=127.0.0.1}, addrlen=16) = -1' calls
 	grep -q 'addr={sa_family=AF_UNIX, sun_path="/short"}, addrlen=110' calls
-	grep -q 'sun_path="/nonexistent-s"\.\.\.}' calls
+	grep -q 'addr={sa_family=AF_UNIX, sun_path="/nonexistent-socket"}, addrlen=110' calls
+	grep -q 'addr={sa_family=AF_INET6, sin6_port=9, sin6_addr=::1}, addrlen=28' calls
+	grep -q 'dest_addr={sa_family=AF_INET, sin_port=1, sin_addr=127.0.0.1}, addrlen=16' calls
 	grep -q 'rlim={rlim_cur=100, rlim_max=200}) = 0' calls
 	grep -q 'rlim=0x8?) = -1' calls
 	grep -q 'rlim=NULL) = 0' calls

@@ -148,3 +148,80 @@ shown() {
 	grep -E 'execv\(path="/nowhere/2", argv=0x[0-9a-f]*\?\)' calls
 	grep -E 'execv\(path="/nowhere/3", argv=\[\]\)' calls
 }
+
+@test "options of sockets have the names that strace gives them, and their values" {
+	cd "$dir"
+	cat >names.c <<-'C'
+		#include <sys/socket.h>
+		int main(void)
+		{
+			int level[] = {0, 1, 6, 17, 41, 58, 99}, one = 1;
+			for (int i = 0; i < 7; i++)
+				for (int name = 0; name < 110; name++)
+					setsockopt(-1, level[i], name, &one, 4);
+			return 0;
+		}
+	C
+	gcc -O1 -w -o names names.c
+	strace -o n.strace -e trace=setsockopt ./names
+	"$dt" record -l -o n.db ./names
+	# "LEVEL NAME" of each; a number where there is no name
+	sed -n 's: /\*[^*]*\*/::g; s/^setsockopt(-1, \([^,]*\), \([^,]*\), .*/\1 \2/p' n.strace | sed 's/_OLD\b//; s/IPV6_ADD_MEMBERSHIP/IPV6_JOIN_GROUP/; s/IPV6_DROP_MEMBERSHIP/IPV6_LEAVE_GROUP/' >want
+	"$dt" calls n.db | sed -n 's/.*setsockopt(sockfd=-1, level=\([^,]*\), optname=\([^,]*\), .*/\1 \2/p' >got
+	[ "$(wc -l <want)" = 770 ]
+	[ "$(wc -l <got)" = 770 ]
+	# a number where strace has a name, or none either, is no fault
+	paste -d' ' want got | awk '$4 !~ /^[0-9]+$/ {names++; if ($2 != $4) {print "strace " $1 " " $2 ", devtrace " $3 " " $4; bad = 1}} END {print names " names"; exit bad || names < 150}' >differ || { head -20 differ; return 1; }
+	cat >values.c <<-'C'
+		#include <arpa/inet.h>
+		#include <netinet/in.h>
+		#include <netinet/tcp.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <sys/socket.h>
+		#include <sys/time.h>
+		int main(void)
+		{
+			int s = socket(AF_INET, SOCK_STREAM, 0), u = socket(AF_INET, SOCK_DGRAM, 0), six = socket(AF_INET6, SOCK_STREAM, 0), one = 1, v, sv[2];
+			char ttl = 7, *end = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *last;
+			struct linger l = {1, 5};
+			struct timeval t = {3, 500};
+			socklen_t n = sizeof(v);
+			mprotect(end += 4096, 4096, PROT_NONE);
+			memcpy(last = end - 4, &one, 4); /* nothing behind it is read */
+			setsockopt(s, SOL_SOCKET, SO_REUSEADDR, last, 4);
+			setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &one, 4);
+			setsockopt(s, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+			setsockopt(six, IPPROTO_IPV6, IPV6_V6ONLY, &one, 4);
+			setsockopt(s, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
+			setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
+			setsockopt(u, IPPROTO_IP, IP_MULTICAST_TTL, &ttl, 1);
+			setsockopt(s, 99, SO_KEEPALIVE, &one, 4);
+			setsockopt(-1, SOL_SOCKET, SO_KEEPALIVE, (void *)8, 4);
+			getsockopt(s, SOL_SOCKET, SO_TYPE, &v, &n);
+			n = sizeof(l), getsockopt(s, SOL_SOCKET, SO_LINGER, &l, &n);
+			n = sizeof(v), getsockopt(-1, SOL_SOCKET, SO_TYPE, NULL, NULL);
+			return 0;
+		}
+	C
+	gcc -O1 -w -o values values.c
+	"$dt" record -l -o v.db ./values
+	"$dt" calls v.db | sed -n 's/.*[gs]etsockopt(sockfd=[0-9-]*, \(.*\)) = .*/\1/p' >got
+	cat >want <<-'END'
+		level=SOL_SOCKET, optname=SO_REUSEADDR, optval=[1], optlen=4
+		level=SOL_TCP, optname=TCP_NODELAY, optval=[1], optlen=4
+		level=SOL_TCP, optname=TCP_CONGESTION, optval="reno", optlen=4
+		level=SOL_IPV6, optname=IPV6_V6ONLY, optval=[1], optlen=4
+		level=SOL_SOCKET, optname=SO_LINGER, optval={l_onoff=1, l_linger=5}, optlen=8
+		level=SOL_SOCKET, optname=SO_RCVTIMEO, optval={tv_sec=3, tv_usec=500}, optlen=16
+		level=SOL_IP, optname=IP_MULTICAST_TTL, optval=[7], optlen=1
+		level=99, optname=9, optval="\x01\x00\x00\x00", optlen=4
+		level=SOL_SOCKET, optname=SO_KEEPALIVE, optval=0x8?, optlen=4
+		level=SOL_SOCKET, optname=SO_TYPE, optval=[1], optlen=4
+		level=SOL_SOCKET, optname=SO_LINGER, optval={l_onoff=1, l_linger=5}, optlen=8
+		level=SOL_SOCKET, optname=SO_TYPE, optval=0x0, optlen=0x0
+	END
+	diff want got
+	"$dt" check v.db >/dev/null
+}
