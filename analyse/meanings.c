@@ -28,9 +28,15 @@ static const struct dt_event_row *event(const void *r, uint64_t body)
 	return dt_reader_event(r, body);
 }
 
+static const char *type(const void *r, uint32_t row)
+{
+	return dt_reader_type(r, row);
+}
+
 struct dt_meanings dt_meanings_of(const struct dt_reader *r)
 {
-	return (struct dt_meanings){r, dt_reader_ns_per_tick(r), function, module, thread, event};
+	return (struct dt_meanings){r,	 dt_reader_ns_per_tick(r), function, module, thread, event,
+				    type};
 }
 
 struct dt_filter *dt_meanings_filter(const char *text, const struct dt_reader *r,

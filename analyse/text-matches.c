@@ -243,7 +243,7 @@ const char *dt_text_matches_missing(const struct dt_filter *f)
 	const struct finding *k = t->matches == matches ? t->ctx : NULL;
 
 	for (unsigned i = 0; k && k->read && i < k->terms; i++)
-		if (!(k->seen >> i & 1))
+		if (!(k->seen >> i & 1) && !dt_filter_text_named(f, i))
 			return k->name[i];
 	return NULL;
 }

@@ -178,9 +178,12 @@ bool dt_cmd_filter_has_text(const struct dt_filter *f)
 
 void dt_cmd_filter_free(struct dt_filter *f)
 {
-	const char *name = f ? dt_text_matches_missing(f) : NULL;
+	const char *name = f ? dt_text_matches_missing(f) : NULL, *pattern;
 
-	if (name)
+	if (f && dt_filter_no_name(f, &name, &pattern))
+		dt_cmd_fail("note: no function that was met has a constant '%s' for '%s'", pattern,
+			    name);
+	else if (name)
 		dt_cmd_fail("note: the trace has no text of an argument called '%s': -l and -A "
 			    "record texts",
 			    name);

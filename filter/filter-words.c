@@ -111,22 +111,26 @@ static int add_error(struct term *t, const char *word, const char *reason, struc
 	return dt_fail(e, "%s: the name of an error is wanted, as in error=ENOENT", word);
 }
 
-/* Returns whether a condition is about a text, "path=/etc/\*": what is behind the operator is no
- * number, and what is before it could be an argument that leads to a text. */
-static bool is_text(const char *name, char op, const char *value)
+/* Returns whether what is behind an operator is no number, but a text or the names of constants. */
+static bool is_no_number(char op, const char *value)
 {
-	static const char *const others[] = {"result", "value", "depth", "codesize"};
 	char *end;
 
 	if ((op != '=' && op != '!') || !*value)
 		return false;
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (!strcmp(name, others[i]))
-			return false;
-	if (!strncmp(name, "arg", 3) && name[3] >= '1' && name[3] <= '9' && !name[4])
-		return false;
 	strtod(value, &end); /* with what belongs to a number, and is wrong there, it is one */
 	return end == value;
+}
+
+/* Returns whether what is behind an operator can be names: "O_CREAT|O_EXCL|*". */
+static bool are_names(const char *value)
+{
+	for (const char *p = value; *p; p++)
+		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+		      (*p >= '0' && *p <= '9' && p > value) || *p == '_' || *p == '|' ||
+		      (*p == '*' && p > value && p[-1] == '|')))
+			return false;
+	return true;
 }
 
 /* Adds a condition, NAME OP NUMBER; op: where the operator is in the word. */
@@ -155,11 +159,6 @@ static int add_term(struct dt_filter *f, char *word, char *op, struct dt_error *
 	if (n == 5 && !strncmp(word, "error", 5))
 		return add_error(t, word, number, e);
 	t->what = NAMED;
-	if (is_text(t->name, t->op, number)) {
-		t->what = TEXT;
-		t->pattern = number;
-		return 0;
-	}
 	if (n == 4 && !strncmp(word, "arg", 3) && word[3] >= '1' && word[3] <= '9') {
 		t->what = ARGUMENT;
 		t->index = (unsigned)(word[3] - '1');
@@ -171,6 +170,15 @@ static int add_term(struct dt_filter *f, char *word, char *op, struct dt_error *
 		t->what = DEPTH;
 	} else if (!strcmp(t->name, "codesize")) {
 		t->what = CODE;
+	}
+	/* a named argument may lead to a text, or be a number that has a name: that depends on the
+	 * function */
+	if (t->what == NAMED && is_no_number(t->op, number))
+		t->what = TEXT;
+	if (t->what == TEXT || ((t->what == ARGUMENT || t->what == RESULT) &&
+				is_no_number(t->op, number) && are_names(number))) {
+		t->pattern = number;
+		return 0;
 	}
 	return add_number(t, word, number, e);
 }

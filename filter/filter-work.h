@@ -5,6 +5,7 @@
 
 #include "filter/failures.h"
 #include "filter/filter.h"
+#include "filter/names.h"
 #include "filter/operand.h"
 #include "symbols/pattern.h"
 
@@ -23,9 +24,11 @@ struct term {
 	char name[64];	/* NAMED */
 	int64_t number; /* ERROR: an errno; TIME: unused */
 	uint64_t unsigned_number;
-	bool above;	     /* the number is greater than an int64_t can hold */
-	double real;	     /* TIME: ticks */
-	const char *pattern; /* TEXT: in the filter's text */
+	bool above;  /* the number is greater than an int64_t can hold */
+	double real; /* TIME: ticks */
+	/* TEXT: in the filter's text; ARGUMENT, RESULT: the names of constants that are wanted,
+	 * NULL: a number is */
+	const char *pattern;
 };
 
 /* What is known of a function; verdict 0: not judged yet, 1: wanted, 2: not wanted. */
@@ -49,6 +52,9 @@ struct dt_filter {
 	double ticks_per_ns;
 	struct term term[TERMS];
 	unsigned terms;
+	/* by bits: the condition has met a value that has names, and one of which it says such a
+	 * name */
+	uint32_t met_names, met_named;
 	uint16_t core[RANGES][2];
 	unsigned cores;
 	struct who process, thread, file;

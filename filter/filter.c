@@ -68,7 +68,8 @@ bool dt_filter_failed(const struct dt_filter *f)
 bool dt_filter_needs_values(const struct dt_filter *f)
 {
 	for (unsigned i = 0; i < f->terms; i++)
-		if (f->term[i].what <= FAILED && f->term[i].what != TIME)
+		if ((f->term[i].what <= FAILED && f->term[i].what != TIME) ||
+		    f->term[i].what == TEXT)
 			return true;
 	return f->events.n != 0;
 }
@@ -86,6 +87,25 @@ bool dt_filter_text(const struct dt_filter *f, unsigned i, const char **name, co
 	return false;
 }
 
+bool dt_filter_text_named(const struct dt_filter *f, unsigned i)
+{
+	for (unsigned k = 0; k < f->terms; k++)
+		if (f->term[k].what == TEXT && i-- == 0)
+			return f->met_names >> k & 1;
+	return false;
+}
+
+bool dt_filter_no_name(const struct dt_filter *f, const char **name, const char **pattern)
+{
+	for (unsigned k = 0; k < f->terms; k++)
+		if ((f->met_names & ~f->met_named) >> k & 1) {
+			*name = f->term[k].name;
+			*pattern = f->term[k].pattern;
+			return true;
+		}
+	return false;
+}
+
 void dt_filter_set_texts(struct dt_filter *f, const struct dt_filter_texts *texts)
 {
 	if (f->texts.free)
@@ -96,25 +116,6 @@ void dt_filter_set_texts(struct dt_filter *f, const struct dt_filter_texts *text
 const struct dt_filter_texts *dt_filter_texts_of(const struct dt_filter *f)
 {
 	return &f->texts;
-}
-
-/* Returns whether all conditions on texts are true of a call. */
-static bool are_texts(struct dt_filter *f, const struct dt_call *c)
-{
-	unsigned i = 0;
-
-	for (unsigned k = 0; k < f->terms; k++) {
-		int matches;
-
-		if (f->term[k].what != TEXT)
-			continue;
-		matches = f->texts.matches ? f->texts.matches(f->texts.ctx, c, i) : -1;
-		i++;
-		f->no_memory |= matches == -2;
-		if (matches != (f->term[k].op == '='))
-			return false;
-	}
-	return true;
 }
 
 /* ---- where and by whom ---- */
@@ -182,8 +183,8 @@ bool dt_filter_place(struct dt_filter *f, uint16_t core, uint32_t tid)
 
 static void find_where(struct dt_call_operand_place *w, const char *signature, const struct term *t)
 {
-	struct dt_call_operand o = {.what = t->what == NAMED	? DT_OPERAND_NAMED
-					    : t->what == RESULT ? DT_OPERAND_RESULT
+	struct dt_call_operand o = {.what = t->what == NAMED || t->what == TEXT ? DT_OPERAND_NAMED
+					    : t->what == RESULT			? DT_OPERAND_RESULT
 								: DT_OPERAND_ARGUMENT,
 				    .index = t->what == ARGUMENT ? t->index : 0,
 				    .name = t->name};
@@ -267,21 +268,82 @@ static bool is_true(const struct term *t, const struct dt_call_operand_place *w,
 	return compare(t->op, v < t->unsigned_number ? -1 : v > t->unsigned_number);
 }
 
-static bool holds(struct dt_filter *f, uint32_t row, const struct term *t, const uint64_t *value)
+/* Finds where a condition's value is in the records of a function; NULL: out of memory. */
+static const struct dt_call_operand_place *where_of(struct dt_filter *f, uint32_t row,
+						    const struct term *t)
 {
 	struct function *x = function_of(f, row);
-	const struct dt_function_info *info = f->meanings.function(f->meanings.ctx, row);
+	const struct dt_function_info *info;
 	struct dt_call_operand_place *w;
 
-	if (!x || !value)
-		return false;
+	if (!x)
+		return NULL;
 	w = &x->where[t - f->term];
-	if (!w->known)
+	if (!w->known) {
+		info = f->meanings.function(f->meanings.ctx, row);
 		find_where(w, info ? info->signature : "", t);
-	if (w->place == 0xff)
+	}
+	return w;
+}
+
+/* Returns the description of the names that a condition's value has; NULL: it has none. */
+static const char *names_of(const struct dt_filter *f, const struct dt_call_operand_place *w)
+{
+	const char *described = w && w->place != 0xff && w->second == 0xff && w->row
+					? f->meanings.type(f->meanings.ctx, w->row)
+					: NULL;
+
+	return dt_names_has(described) ? described : NULL;
+}
+
+/* Is a condition with a text about a number that has names, in calls of this function? */
+static bool is_named(struct dt_filter *f, uint32_t row, const struct term *t)
+{
+	return names_of(f, where_of(f, row, t)) != NULL;
+}
+
+static bool holds(struct dt_filter *f, uint32_t row, const struct term *t, const uint64_t *value)
+{
+	const struct dt_call_operand_place *w = where_of(f, row, t);
+
+	if (!w || !value || w->place == 0xff)
 		return false;
+	if (t->pattern) {
+		const char *described = names_of(f, w);
+		int are = described ? dt_names_are(described, t->pattern, value[w->place], w->size,
+						   value)
+				    : -1;
+
+		f->met_names |= (uint32_t)(described != NULL) << (t - f->term);
+		f->met_named |= (uint32_t)(are >= 0) << (t - f->term);
+		/* a name that the type does not have is no value's, nor its opposite */
+		return are == (t->op == '=');
+	}
 	return w->second == 0xff ? is_true(t, w, value[w->place])
 				 : is_wide_true(t, w, value[w->place], value[w->second]);
+}
+
+/* Returns whether all conditions on texts are true of a call. */
+static bool are_texts(struct dt_filter *f, const struct dt_call *c)
+{
+	unsigned i = 0;
+
+	for (unsigned k = 0; k < f->terms; k++) {
+		int matches;
+
+		if (f->term[k].what != TEXT)
+			continue;
+		matches = is_named(f, c->function, &f->term[k]) ? 2
+			  : f->texts.matches ? f->texts.matches(f->texts.ctx, c, i)
+					     : -1;
+		i++;
+		if (matches == 2) /* that has been looked at when the call began */
+			continue;
+		f->no_memory |= matches == -2;
+		if (matches != (f->term[k].op == '='))
+			return false;
+	}
+	return true;
 }
 
 /* Returns whether one of the patterns, of which there is at least one, matches the function. */
@@ -380,7 +442,8 @@ bool dt_filter_begin(struct dt_filter *f, const struct dt_call *c, uint32_t call
 	for (unsigned i = 0; i < f->terms; i++) {
 		const struct term *t = &f->term[i];
 
-		if ((t->what == ARGUMENT || t->what == NAMED) &&
+		if ((t->what == ARGUMENT || t->what == NAMED ||
+		     (t->what == TEXT && is_named(f, c->function, t))) &&
 		    !holds(f, c->function, t, c->argument))
 			return false;
 		if (t->what == DEPTH && !compare(t->op, order_real(c->depth + 1.0, t->real)))
@@ -485,8 +548,8 @@ bool dt_filter_time(const struct dt_filter *f, uint64_t ticks)
 
 bool dt_filter_event(struct dt_filter *f, uint8_t kind, uint64_t body)
 {
-	const struct dt_call_operand_place all = {1, 0, 8, 0xff, 'u'},
-					   argument = {1, 0, 4, 0xff, 'u'};
+	const struct dt_call_operand_place all = {1, 0, 8, 0xff, 'u', 0},
+					   argument = {1, 0, 4, 0xff, 'u', 0};
 	const struct dt_event_row *row =
 		kind == DT_EVENT ? f->meanings.event(f->meanings.ctx, body) : NULL;
 	char subsystem[16], event[16];

@@ -10,6 +10,7 @@
  *				"message:received"
  *	time>10us, time<2ms	calls, and times on a core, of that length
  *	result<0, arg1=5, len>9	calls by a value: the result, the first argument, one by its name
+ *	whence=SEEK_SET		calls by a value that has names; flags=O_CREAT|*: with that bit
  *	path=/etc*, name!=*.so	calls whose argument of that name leads to a text like that
  *	error=ENOENT		calls that failed for that reason; error!=ENOENT: for another
  *	failed			calls whose result says that they failed;
@@ -52,6 +53,14 @@ bool dt_filter_needs_values(const struct dt_filter *f);
 /* The i-th condition on a text: the argument's name, and the pattern. False: there are not so many.
  */
 bool dt_filter_text(const struct dt_filter *f, unsigned i, const char **name, const char **pattern);
+
+/* Returns whether the i-th condition on a text was about a number that has names, in calls of some
+ * function that was met. */
+bool dt_filter_text_named(const struct dt_filter *f, unsigned i);
+
+/* When the filter has been used: finds a condition on a number that has names, in all functions
+ * that were met none like those of the condition. False: there is none. */
+bool dt_filter_no_name(const struct dt_filter *f, const char **name, const char **pattern);
 
 /* Who knows the texts of calls. */
 struct dt_filter_texts {

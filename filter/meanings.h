@@ -27,6 +27,8 @@ struct dt_meanings {
 	void (*thread)(const void *ctx, uint32_t tid, struct dt_meanings_thread *t);
 	/* Returns the names of the event with that body; NULL: it has none. */
 	const struct dt_event_row *(*event)(const void *ctx, uint64_t body);
+	/* Returns the description of a type that has names for values; NULL: it is another one. */
+	const char *(*type)(const void *ctx, uint32_t row);
 };
 
 #endif

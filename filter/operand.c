@@ -23,6 +23,7 @@ void dt_operand_find(struct dt_call_operand_place *w, const char *signature,
 
 	w->known = 1;
 	w->place = w->second = 0xff;
+	w->row = 0;
 	if (!find_value(signature, o, &v)) {
 		/* nothing is known of the function: take what is in the register */
 		if (!dt_signature_known(signature) && o->what != DT_OPERAND_NAMED) {
@@ -35,6 +36,7 @@ void dt_operand_find(struct dt_call_operand_place *w, const char *signature,
 	}
 	w->letter = v.type.letter;
 	w->size = v.type.size;
+	w->row = v.type.row;
 	if (dt_signature_single(&v, &w->place))
 		return;
 	/* a number of up to 16 bytes */

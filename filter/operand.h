@@ -19,6 +19,7 @@ struct dt_call_operand_place {
 				       there is none; size in bytes */
 	uint8_t second;		    /* index of its upper half; 0xff: it has 8 bytes at most */
 	char letter;		    /* of its type: core/signature.h */
+	uint32_t row;		    /* of its type in the table `type'; 0: none */
 };
 
 /* Looks the value up in a function's signature. If nothing is known of the function, a place stands

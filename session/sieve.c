@@ -191,9 +191,16 @@ static const struct dt_event_row *event(const void *ctx, uint64_t body)
 	return NULL;
 }
 
+static const char *type(const void *ctx, uint32_t row)
+{
+	const struct dt_sieve *v = ctx;
+
+	return dt_store_type_names(v->session->store, row);
+}
+
 static struct dt_meanings meanings_of(const struct dt_sieve *v, double ns_per_tick)
 {
-	return (struct dt_meanings){v, ns_per_tick, function, module, thread, event};
+	return (struct dt_meanings){v, ns_per_tick, function, module, thread, event, type};
 }
 
 /* ---- making one ---- */

@@ -3,6 +3,7 @@
 #include "store/store-work.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "symbols/jit.h"
 
@@ -154,6 +155,8 @@ int dt_store_functions(struct dt_store *s,
 	return rc == SQLITE_DONE ? 0 : dt_store_fail(s, e);
 }
 
+#define NAMES_MOST (32 << 10) /* bytes of a description that is kept in memory */
+
 int64_t dt_store_type(struct dt_store *s, const char *text, struct dt_error *e)
 {
 	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
@@ -173,8 +176,20 @@ int64_t dt_store_type(struct dt_store *s, const char *text, struct dt_error *e)
 	dt_store_bind_text(s->statement[TYPE], 1, text);
 	if (dt_store_run(s, TYPE, e))
 		return -1;
-	s->type[s->types] = (struct dt_type_entry){hash, sqlite3_last_insert_rowid(s->db)};
+	s->type[s->types] = (struct dt_type_entry){
+		.hash = hash,
+		.row = sqlite3_last_insert_rowid(s->db),
+		.names = strchr("efj", text[0]) && strlen(text) <= NAMES_MOST ? strdup(text) : NULL,
+	};
 	return s->type[s->types++].row;
+}
+
+const char *dt_store_type_names(const struct dt_store *s, int64_t row)
+{
+	for (size_t i = 0; i < s->types; i++)
+		if (s->type[i].row == row)
+			return s->type[i].names;
+	return NULL;
 }
 
 int dt_store_process(struct dt_store *s, uint32_t pid, uint32_t ppid, const char *exe,

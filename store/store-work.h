@@ -91,6 +91,7 @@ struct dt_store {
 	struct dt_type_entry {
 		uint64_t hash; /* of the type's text */
 		int64_t row;
+		char *names; /* the text, if it has names for values; or NULL */
 	} * type;
 	size_t types;
 	struct dt_pids pids;

@@ -245,6 +245,8 @@ static void destroy(struct dt_store *s)
 	ZSTD_freeCCtx(s->cctx);
 	dt_sites_free(&s->sites);
 	dt_sites_free(&s->functions);
+	for (size_t i = 0; i < s->types; i++)
+		free(s->type[i].names);
 	free(s->type);
 	dt_pids_free(&s->pids);
 	free(s->events.p);

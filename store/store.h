@@ -200,6 +200,9 @@ int dt_store_functions(struct dt_store *s,
 /* Returns the number of the row of a type's description (symbols/symtab.h), adding it unless the
  * same text was put before. */
 int64_t dt_store_type(struct dt_store *s, const char *text, struct dt_error *e);
+/* Returns the description in that row, if it has names for values and is not very long; otherwise
+ * NULL. */
+const char *dt_store_type_names(const struct dt_store *s, int64_t row);
 /* Adds a process. */
 int dt_store_process(struct dt_store *s, uint32_t pid, uint32_t ppid, const char *exe,
 		     const char *cmdline, uint64_t begin_ticks, struct dt_error *e);
