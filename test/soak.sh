@@ -26,7 +26,8 @@
 #   - encoders, OpenSSL's algorithms, packers, and programs of ten languages, all functions of theirs and of their
 #     libraries probed: output and status as alone (what is installed of them; nine minutes): test/real/corpus.sh
 #   - the own test suites of GMP, OpenSSL, nettle, libjpeg-turbo, zlib, libdeflate and ISA-L, from Debian's sources, built as
-#     they are and with sleds, everything probed: test/real/suites.sh
+#     they are and with sleds, everything probed: test/real/suites.sh (SUITES: only these). What has been tried is kept in
+#     build/suites.state: when it is broken off, the next one with the same devtrace goes on there
 #   - programs, ours and Debian's, without symbols and unwind tables: what is found and recorded of them, against
 #     what it is with them: test/found/found.t
 #   - the fuzzers of test/fuzz/, each for an hour of processor time (SOAK_FUZZ_SECONDS: 3,600; SOAK_FUZZERS: only these);
@@ -419,9 +420,12 @@ corpus() {
 	tail -n 1 "$work/log" | sed 's/^/# /' >&2
 }
 campaign corpus "assembler-heavy and foreign programs, all probed: output and status as alone" corpus
+# how far they are is said meanwhile
 suites() {
-	bash "$root/test/real/suites.sh" "$devtrace" >"$work/log" 2>&1 || { cat "$work/log" >>"$work/why"; return 1; }
-	sed 's/^/# /' "$work/log" >&2
+	# shellcheck disable=SC2086
+	SUITE_STATE=$root/build/suites.state bash "$root/test/real/suites.sh" "$devtrace" ${SUITES-} 2> >(sed -u 's/^/# /' >&2) |
+		tee "$work/log" | sed -u 's/^/# /' >&2
+	[ "${PIPESTATUS[0]}" = 0 ] || { grep -A 8 '^differs\|^not ' "$work/log" >>"$work/why"; return 1; }
 }
 campaign suites "the own test suites of libraries with assembler, all probed: output and status as alone" suites
 found() {
