@@ -222,7 +222,7 @@ build_nettle() {
 build_isal() {
 	cp -r "$src/." .
 	make -j2 -f Makefile.unx CC="$cc" CFLAGS_="$cflags" lib
-	make -j2 -f Makefile.unx CC="$cc" D=RANDOMS=6 tests # how often they try each thing, of 20 to 2,000
+	make -j2 -f Makefile.unx CC="$cc" D=RANDOMS=16 tests # how often they try each thing, of 20 to 16,384
 	programs . '*_test'
 }
 

@@ -6,7 +6,7 @@
 # usage: suites.sh DEVTRACE [NAME[-VARIANT]...]    without names: all of openssl, nettle, isal, libdeflate, zlib, gmp, jpeg,
 #                                                  as they are (plain), then with sleds (sled)
 #   SUITE_EVERY=N          every Nth command of each
-#   SUITE_ALONE=SECONDS    a command that takes longer alone is named, and not tried (60)
+#   SUITE_ALONE=SECONDS    a command that takes more processor time alone is named, and not tried (30)
 #   SUITE_STATE=FILE       what has been tried is written there, and not tried again when a run that was broken off is started
 #                          anew with the same devtrace and suites; the file is removed when all has been tried
 # The sources are Debian's (fetch.sh, build.sh), in the cache. Standard output has a line for each command that differs or can
@@ -24,7 +24,7 @@ export XDG_RUNTIME_DIR=$dir
 export GMP_CHECK_REPFACTOR=${GMP_CHECK_REPFACTOR:-0.05}
 cache=${DEVTRACE_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/devtrace}
 export srcdir=$cache/src/nettle/testsuite # where nettle's look for theirs
-patience=${SUITE_ALONE:-60}
+patience=${SUITE_ALONE:-30}
 bad=0 all=0
 names="openssl nettle isal libdeflate zlib gmp jpeg"
 # shellcheck disable=SC2086
@@ -59,13 +59,20 @@ run() {
 	return $status
 }
 
+# by_itself COMMAND...: within its time, of the processor and, ten times as much, of the clock
+# shellcheck disable=SC2317 # run calls it
+by_itself() (
+	ulimit -S -t "$patience"
+	exec timeout -k 10 $((10 * patience)) "$@"
+)
+
 # same COMMAND...: alone and traced; in $verdict: same, fails (the same, but not 0), varies, slow or differs
 same() {
 	local alone traced since=$EPOCHSECONDS limit what
-	run alone timeout -k 10 "$patience" "$@"
+	run alone by_itself "$@"
 	alone=$?
-	[[ $alone != 124 && $alone != 137 ]] || { verdict=slow && return; }
-	limit=$((120 + 60 * (EPOCHSECONDS - since)))
+	case $alone in 124 | 137 | 152) verdict=slow && return ;; esac
+	limit=$((300 + 60 * (EPOCHSECONDS - since)))
 	rm -f "$dir"/t.db*
 	run traced timeout -k 10 $limit "$dt" record -f -p overwrite -b 256K -o "$dir/t.db" -F '*' -F 'lib*:*' -- "$@"
 	traced=$?
@@ -77,7 +84,7 @@ same() {
 		[[ $traced != 124 && $traced != 137 ]] || what="does not end in $limit s"
 		# the same program may not print the same twice: then its status has to do
 		if [ $alone = $traced ] && {
-			run again timeout -k 10 "$patience" "$@"
+			run again by_itself "$@"
 			! cmp -s "$dir/alone" "$dir/again"
 		}; then
 			verdict=varies
@@ -117,7 +124,7 @@ tried() {
 	case $verdict in
 	fails) echo "fails by itself: $suite: $*" ;;
 	varies) echo "prints something else each time, only its status was compared: $suite: $*" ;;
-	slow) echo "takes more than $patience s by itself, not tried: $suite: $*" ;;
+	slow) echo "takes more than $patience s of the processor by itself, not tried: $suite: $*" ;;
 	esac
 }
 
