@@ -81,6 +81,12 @@ static bool is_jumped_into(const struct checking *k, const struct dt_call *c)
 	return k->current && k->current->tid == c->tid && k->current->jumped == c->sp;
 }
 
+/* Returns whether others enter the function in its middle: what does so need not be recorded. */
+static bool is_entered(const struct checking *k, const struct dt_call *c)
+{
+	return c->exit && dt_reader_site(k->r, c->exit)->entered;
+}
+
 /*
  * Returns the tick since which there can have been a call at sp: what ended there or above had to
  * be gone before. A call that is taken to have ended because of the record at `now' tells nothing
@@ -134,7 +140,8 @@ static void check_orphan(struct checking *k, const struct dt_call *c)
 	if (k->parent_begin == UINT64_MAX)
 		return;
 	since = since > k->parent_begin ? since : k->parent_begin;
-	if (!t->first || t->first > since || is_jumped_into(k, c) || is_paused(k, since, c->end))
+	if (!t->first || t->first > since || is_jumped_into(k, c) || is_entered(k, c) ||
+	    is_paused(k, since, c->end))
 		return;
 	if (c->end > k->c->whole) {
 		k->c->calls.early++;

@@ -68,6 +68,8 @@ struct dt_elf_site {
 	uint32_t event;	 /* of DT_ELF_EVENT: index in dt_elf.event */
 	bool jumps;	 /* of an entry: the function has an indirect jump, or runs into the next
 			    function, so it may end in an unseen tail call */
+	bool entered;	 /* of an exit: others jump or call into the middle of the function, so it
+			    may come without an entry */
 };
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "core/search.h"
 #include "symbols/pattern.h"
+#include "hook/entered.h"
 #include "hook/probes-work.h"
 
 /* Functions that hook/connect.c leads through the area. */
@@ -120,6 +121,7 @@ static void resolve_targets(struct dt_file *f)
 int dt_file_probes(struct dt_file *f, struct dt_error *e)
 {
 	struct dt_elf_site *site;
+	bool *entered;
 	size_t n;
 
 	if (f->probed)
@@ -132,9 +134,13 @@ int dt_file_probes(struct dt_file *f, struct dt_error *e)
 	if (dt_file_code(f, e) < 0)
 		return -1;
 	n = f->elf->sites;
+	entered = dt_entered(f->code);
 	site = calloc(n + exits_of(f->code) + 1, sizeof(*site));
-	if (!site)
+	if (!site || !entered) {
+		free(entered);
+		free(site);
 		return dt_fail(e, "out of memory");
+	}
 	if (n)
 		memcpy(site, f->elf->site, n * sizeof(*site));
 	for (size_t i = 0; i < f->code->functions; i++) {
@@ -154,9 +160,11 @@ int dt_file_probes(struct dt_file *f, struct dt_error *e)
 							 .function = whole,
 							 .target = exit->target,
 							 .kind = returns ? DT_ELF_PROBE_RETURN
-									 : DT_ELF_PROBE_TAIL};
+									 : DT_ELF_PROBE_TAIL,
+							 .entered = entered[x->whole]};
 		}
 	}
+	free(entered);
 	qsort(site, n, sizeof(*site), by_address);
 	free(f->elf->site);
 	f->elf->site = site;

@@ -579,6 +579,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	row->kind = DT_SITE_UNKNOWN;
 	row->values = r->kind == DT_EXIT ? 1 : ALL_VALUES;
 	row->target = 0;
+	row->entered = false;
 	if (s->kernel && dt_kernel_address(r->pc)) {
 		describe_kernel(s, r, row);
 		return;
@@ -624,6 +625,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	default:
 		row->kind = DT_SITE_TAIL;
 	}
+	row->entered = site->entered;
 	f = function_at(s, m, site->function, signature, sizeof(signature));
 	row->function = function_row(s, m, site->function, f, signature);
 	if (row->kind == DT_SITE_TAIL) {

@@ -14,6 +14,8 @@ struct dt_site {
 	uint8_t kind;	   /* dt_record.kind */
 	uint8_t place;	   /* enum dt_site_kind */
 	uint8_t mask;	   /* bit i set: value[i] is meaningful */
+	bool entered;	   /* of an exit: others enter its function in the middle, where that is
+			      known, so that it may come without an entry */
 	uint64_t target;   /* run-time address that a tail jump leads to; 0: not known */
 };
 

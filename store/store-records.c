@@ -128,7 +128,7 @@ static int new_site(struct dt_store *s, struct dt_site_entry **k, const struct d
 	else
 		sqlite3_bind_int(t, 3, r->kind);
 	sqlite3_bind_int64(t, 4, row.function);
-	text[0] = (char)row.kind;
+	text[0] = (char)(row.entered ? dt_site_letter_entered(row.kind) : row.kind);
 	sqlite3_bind_text(t, 5, text, 1, SQLITE_TRANSIENT);
 	sqlite3_bind_int(t, 6, (*k)->mask);
 	dt_store_bind_u64(t, 7, row.target);

@@ -43,6 +43,13 @@ enum dt_site_kind {
 	DT_SITE_UNKNOWN = '?',
 };
 
+/* In the file, the letter of a return or a tail jump whose function others enter in its middle is
+ * this one. */
+static inline uint8_t dt_site_letter_entered(uint8_t kind)
+{
+	return kind == DT_SITE_RETURN ? 'x' : kind == DT_SITE_TAIL ? 't' : kind;
+}
+
 /* A code mapping of a process. Times are ticks; end_ticks 0: the mapping was still there when
  * recording ended. */
 struct dt_module_row {
@@ -74,6 +81,8 @@ struct dt_site_row {
 	uint8_t kind;	  /* enum dt_site_kind */
 	uint8_t values;	  /* bit i set: value[i] is meaningful and stored; others read back as 0 */
 	uint64_t target;  /* DT_SITE_TAIL: run-time address that it jumps to; 0: not known */
+	bool entered;	  /* DT_SITE_RETURN, DT_SITE_TAIL: others enter the function in its middle,
+			     so its record may come without an entry */
 	bool by_target; /* its records say in value[0] where it jumps to: each target gets a row of
 			   its own */
 };

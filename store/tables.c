@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "core/plain.h"
+#include "store/store.h"
 #include "store/tables.h"
 
 #define BLOCK 65536
@@ -124,6 +125,9 @@ static int take_site(struct dt_tables *t, sqlite3_stmt *q)
 	if (u64(q, 4) <= t->functions.n)
 		s->function = (uint32_t)u64(q, 4);
 	s->place = letter(q, 5);
+	s->entered = s->place == 'x' || s->place == 't';
+	if (s->entered)
+		s->place = s->place == 'x' ? DT_SITE_RETURN : DT_SITE_TAIL;
 	s->mask = u64(q, 6) & 0xf;
 	s->target = u64(q, 7);
 	return 0;

@@ -438,6 +438,70 @@ damaged() {
 	done
 }
 
+# Assembler has several beginnings for one piece of code. What leads to the others need not be recorded, as it is not chosen
+# here: then there are exits without entries, and they have a reason.
+@test "check: exits of a function that others enter in its middle have a reason, by a jump and by a call" {
+	cat >inside.S <<-'S'
+		.globl inner, outer
+		.type inner, @function
+		inner:	lea 1(%rdi), %rax
+		.Lenter:
+			add $2, %rax
+			imul $3, %rax, %rax
+		#ifdef ON
+			jmp last
+		#else
+			add $0x1000, %rax
+			ret
+		#endif
+			.size inner, .-inner
+			.p2align 4
+			.type last, @function
+		last:	add $0x1000, %rax
+			ret
+			.size last, .-last
+			.p2align 4
+			.type outer, @function
+		outer:	mov %rdi, %rax
+		#ifdef CALLS
+			sub $8, %rsp
+			call .Lenter
+			add $8, %rsp
+			ret
+		#elif defined(OTHERS)
+			jmp last
+		#else
+			jmp .Lenter
+		#endif
+			.size outer, .-outer
+			.section .note.GNU-stack, "", @progbits
+	S
+	cat >main.c <<-'C'
+		#include <stdio.h>
+		long inner(long), outer(long);
+		__attribute__((noipa)) long between(long n) { return outer(n) + inner(n); }
+		int main(void)
+		{
+			long s = inner(1);
+			for (int i = 0; i < 5; i++)
+				s += between(i);
+			printf("%ld\n", s);
+		}
+	C
+	for flags in -DJUMPS -DCALLS "-DJUMPS -DON" "-DCALLS -DON"; do
+		gcc -O1 $flags -o inside main.c inside.S
+		[ "$(devtrace record -o t.db -F main -F between -F inner ./inside 2>said)" = "$(./inside)" ]
+		devtrace check -q t.db
+		[ "$(devtrace sql -c -n t.db "SELECT count(*) FILTER (WHERE kind = 'E'), count(*) FILTER (WHERE kind = 'X') FROM records WHERE function = 'inner'" | tr -d '\r')" = 6,11 ]
+		[ "$(sqlite3 t.db "SELECT group_concat(place) FROM site JOIN function ON function.id = site.function WHERE site.kind = 'X' AND name = 'inner'")" = "$([[ $flags == *ON ]] && echo t || echo x)" ]
+	done
+	# where nobody does so, one is missing
+	gcc -O1 -DOTHERS -o inside main.c inside.S
+	devtrace record -o t.db -F main -F between -F inner ./inside >out 2>said
+	devtrace check -q t.db
+	[ "$(sqlite3 t.db "SELECT group_concat(place) FROM site JOIN function ON function.id = site.function WHERE site.kind = 'X' AND name = 'inner'")" = X ]
+}
+
 @test "check: a trace that is being written, or replaced by the next, while it is looked at" {
 	cat >work.c <<-'C'
 		#include <unistd.h>

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Functions into whose middle others jump or call, as assembler does that has several beginnings
+ * for one piece of code. Their exits are recorded then without an entry, if what leads there is not
+ * recorded itself.
+ */
+#include "hook/entered.h"
+
+#include <stdlib.h>
+
+/* Looks whether a jump from another function leads into the middle of f. */
+static bool is_jumped_into(const struct dt_code *c, const struct dt_code_function *f)
+{
+	size_t low = 0, high = c->crosses;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->cross[middle].to <= f->start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < c->crosses && c->cross[low].to < f->end; low++) {
+		size_t from = dt_code_function_at(c, c->cross[low].from);
+
+		if (from == c->functions || c->function[from].whole != f->whole)
+			return true;
+	}
+	return false;
+}
+
+/* Looks whether something calls the middle of f. If addresses there are taken, too, it is not
+ * known. */
+static bool is_called_inside(const struct dt_code *c, const struct dt_code_function *f)
+{
+	const struct dt_code_region *r = dt_code_region_of(c, f->start);
+
+	if (!r || f->taken)
+		return false;
+	for (uint64_t at = f->start + 1; at < f->end && at < r->high; at++)
+		if (r->mark[at - r->low] & DT_CODE_CALLED)
+			return true;
+	return false;
+}
+
+bool *dt_entered(const struct dt_code *c)
+{
+	bool *entered = calloc(c->functions + 1, sizeof(*entered));
+
+	for (size_t i = 0; entered && i < c->functions; i++) {
+		const struct dt_code_function *x = &c->function[i];
+
+		if (!x->part)
+			entered[x->whole] |= is_jumped_into(c, x) || is_called_inside(c, x);
+	}
+	return entered;
+}
