@@ -32,7 +32,8 @@ static void name_of(const struct drawing *d, uint32_t i, char *out, size_t size)
 	else if (n->function == DT_NO_TID)
 		snprintf(out, size, "interrupts");
 	else
-		snprintf(out, size, "%s %u", t && *t->name ? t->name : "thread", n->function);
+		snprintf(out, size, "%s %u", t && *t->name ? t->name : "thread",
+			 dt_reader_number(d->r, n->function));
 }
 
 /* The hues of Okabe and Ito, lightened; chosen by the function, so that it has the same in every

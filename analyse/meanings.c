@@ -20,7 +20,9 @@ static void thread(const void *r, uint32_t tid, struct dt_meanings_thread *out)
 	const struct dt_thread_info *t = dt_reader_thread(r, tid);
 	const struct dt_process_info *p = dt_reader_process(r, t ? t->pid : tid);
 
-	*out = (struct dt_meanings_thread){t ? t->pid : tid, t ? t->name : "", p ? p->exe : NULL};
+	*out = (struct dt_meanings_thread){dt_reader_number(r, tid),
+					   dt_reader_number(r, t ? t->pid : tid), t ? t->name : "",
+					   p ? p->exe : NULL};
 }
 
 static const struct dt_event_row *event(const void *r, uint64_t body)

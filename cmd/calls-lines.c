@@ -51,7 +51,7 @@ char *dt_calls_start(const struct calls *k, char *p, uint32_t tid, uint32_t leve
 
 	if (k->merge) {
 		char digits[DT_DIGITS];
-		size_t n = dt_text_decimal(digits, tid);
+		size_t n = dt_text_decimal(digits, dt_reader_number(k->reader, tid));
 
 		memset(p, ' ', 10);
 		memcpy(p + (n < 7 ? 7 - n : 0), digits, n);

@@ -22,7 +22,7 @@ void dt_calls_print_thread(struct calls *k, uint32_t tid)
 	if (tid == DT_NO_TID)
 		dt_out_text(o, "none");
 	else
-		dt_out_decimal(o, tid);
+		dt_out_decimal(o, dt_reader_number(k->reader, tid));
 	if (name[0]) {
 		dt_out_text(o, " (");
 		dt_out_text(o, name);

@@ -90,6 +90,8 @@ void dt_calls_print_thread(struct calls *k, uint32_t tid);
 /* Says whether a thread is one of those that were chosen. */
 static inline bool dt_calls_wants(const struct calls *k, uint32_t tid)
 {
+	if (k->threads)
+		tid = dt_reader_number(k->reader, tid);
 	for (size_t i = 0; i < k->threads; i++)
 		if (k->thread[i] == tid)
 			return true;

@@ -116,6 +116,12 @@ static void print_long(struct cat *k, const struct dt_span *s)
 			dt_event_name(o, k->reader, record.value[0]);
 			dt_out_char(o, '\n');
 		}
+		if (dt_reader_number(k->reader, s->tid) != s->tid) {
+			o->n--; /* as before */
+			dt_out_text(o, " number=");
+			dt_out_decimal(o, dt_reader_number(k->reader, s->tid));
+			dt_out_char(o, '\n');
+		}
 		if (record.kind == DT_SWITCH || record.kind == DT_RUNDOWN)
 			print_thread(o, k->reader, record.tid);
 	}

@@ -92,7 +92,7 @@ static void print_thread(const struct dt_diverge_thread *t, const struct dt_read
 {
 	const struct dt_thread_info *info = dt_reader_thread(r, t->tid);
 
-	printf("%u", t->tid);
+	printf("%u", dt_reader_number(r, t->tid));
 	if (info && info->name[0])
 		printf(" (%s)", info->name);
 }
@@ -225,7 +225,9 @@ static void json_thread(struct printing *k, const struct dt_diverge_pair *x, uns
 		return;
 	}
 	info = dt_reader_thread(k->d->reader[side], t->tid);
-	printf("{\"thread\": %u, \"process\": %u, \"name\": ", t->tid, t->pid);
+	printf("{\"thread\": %u, \"process\": %u, \"name\": ",
+	       dt_reader_number(k->d->reader[side], t->tid),
+	       dt_reader_number(k->d->reader[side], t->pid));
 	dt_table_json(info ? info->name : "");
 	printf(", \"calls\": %llu, \"compared_until\": ", (unsigned long long)t->calls);
 	if (!dt_reader_summary(k->d->reader[side], &s, NULL) && s.lost &&

@@ -142,8 +142,9 @@ static void put_thread(const struct dt_formats *f, uint64_t tid, char *text)
 	if (tid == DT_NO_TID)
 		strcpy(text, "no thread");
 	else
-		dt_format(text, TEXT, "%lu%s%s", (unsigned long)tid, t && *t->name ? " " : "",
-			  t ? t->name : "");
+		dt_format(text, TEXT, "%lu%s%s",
+			  (unsigned long)dt_reader_number(f->reader, (uint32_t)tid),
+			  t && *t->name ? " " : "", t ? t->name : "");
 }
 
 static void put_process(const struct dt_formats *f, uint64_t pid, char *text)
@@ -153,8 +154,9 @@ static void put_process(const struct dt_formats *f, uint64_t pid, char *text)
 	if (!pid)
 		strcpy(text, "?");
 	else
-		dt_format(text, TEXT, "%lu%s%s", (unsigned long)pid, p && *p->exe ? " " : "",
-			  p ? base_of(p->exe) : "");
+		dt_format(text, TEXT, "%lu%s%s",
+			  (unsigned long)dt_reader_number(f->reader, (uint32_t)pid),
+			  p && *p->exe ? " " : "", p ? base_of(p->exe) : "");
 }
 
 static void put_error(uint64_t error, char *text)

@@ -109,11 +109,11 @@ bool dt_table_wanted(void *threads, uint32_t tid)
 	if (!t->tids && !t->pids)
 		return true;
 	for (size_t i = 0; i < t->tids; i++)
-		if (t->tid[i] == tid)
+		if (t->tid[i] == dt_reader_number(t->reader, tid))
 			return true;
 	info = t->pids ? dt_reader_thread(t->reader, tid) : NULL;
 	for (size_t i = 0; i < t->pids && info; i++)
-		if (t->pid[i] == info->pid)
+		if (t->pid[i] == dt_reader_number(t->reader, info->pid))
 			return true;
 	return false;
 }

@@ -357,11 +357,12 @@ static void put_thread(const struct tui *t, const struct dt_tui_time *x,
 	if (track->id >= DT_TRACK_NOBODY(0))
 		dt_tui_append(to->text, size, "core %u, in no thread", track->id & 0xffff);
 	else
-		dt_tui_append(to->text, size, "thread %u", track->id);
+		dt_tui_append(to->text, size, "thread %u", dt_reader_number(x->reader, track->id));
 	if (info && *info->name)
 		dt_tui_append(to->text, size, " (%s)", info->name);
 	if (info && info->pid && info->pid != track->id)
-		dt_tui_append(to->text, size, " of process %u", info->pid);
+		dt_tui_append(to->text, size, " of process %u",
+			      dt_reader_number(x->reader, info->pid));
 	dt_tui_append(to->text, size, ": %llu calls", (unsigned long long)n->bar.count);
 	if (!x->pyramid->complete)
 		dt_tui_append(to->text, size, " that have ended, so far");

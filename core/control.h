@@ -126,6 +126,10 @@ struct dt_control {
 	uint32_t helds, held_missed;
 	uint64_t held_missed_ticks;
 	struct dt_held held[DT_HELDS];
+	/* births: how many have been posted; births_missed: how many have not. Writers: the
+	 * threads, by locked add. */
+	uint32_t births, births_missed;
+	struct dt_birth birth[DT_BIRTHS];
 	/* clockless_*: entries and exits that can not be recorded because their thread has
 	 * forbidden itself to read the clock. unsent: messages not sent because their process
 	 * allows itself no system calls. Writer: the slow path, by locked add. */

@@ -10,7 +10,7 @@
 #include "core/record.h"
 
 #define DT_SESSION_MAGIC   0x7472616365763164ull
-#define DT_SESSION_VERSION 3		/* of the shared memory's layout */
+#define DT_SESSION_VERSION 4		/* of the shared memory's layout */
 #define DT_CONTROL_SIZE	   0x20000u	/* bytes kept for struct dt_control at the start */
 #define DT_RING_HEAD	   4096u	/* bytes kept for struct dt_ring before a ring's records */
 #define DT_NO_LIMIT	   (1ull << 62) /* a dt_ring.limit that is never reached */
@@ -108,8 +108,9 @@ struct dt_request {
 	uint32_t waited;	 /* the poster waits for DONE */
 	uint64_t area;		 /* address of the poster's area */
 	uint64_t fs;		 /* the poster's thread pointer, 0 when it has none yet */
-	uint64_t path;		 /* EXEC: address of the new image's name... */
-	int32_t dirfd;		 /* ...and what it is relative to, -1: the working directory */
+	uint64_t path;	/* EXEC: address of the new image's name... PROCESS: 1 if the poster
+			 * has told of its birth (struct dt_birth), else 0 */
+	int32_t dirfd;	/* ...and what it is relative to, -1: the working directory */
 	uint32_t proof; /* also in the poster's own memory (struct dt_process_block), as proof that
 			   it is the poster */
 	uint64_t pad2;
@@ -137,6 +138,23 @@ struct dt_held {
 	uint32_t why; /* enum dt_held_why */
 	uint16_t core_begin, core_end;
 	uint64_t begin, end; /* ticks, by the clocks of core_begin and core_end */
+};
+
+/*
+ * Each struct dt_birth says from when on a number is a new thread's: the kernel may have given it
+ * to another one before, which has ended. A thread tells it before it makes its first record, and a
+ * forked process with its first record. It waits a while for a free place; when there is none, it
+ * counts in births_missed.
+ */
+#define DT_BIRTHS 1024u
+
+struct dt_birth {
+	uint32_t state; /* FREE -> FILLING (thread, cas) -> POSTED (thread) -> FREE (controller) */
+	uint32_t tid, pid; /* the thread and its process, as in records */
+	uint32_t core;	   /* whose clock ticks is of */
+	uint64_t ticks; /* no record of the thread is earlier, and none of an earlier one later */
+	uint64_t made;	/* ticks before it was made: the kernel may have had it run since. 0: not
+			 * known */
 };
 
 /* Sizes and distances in the shared memory. */

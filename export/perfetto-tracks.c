@@ -103,8 +103,9 @@ void dt_perfetto_describe_thread(struct writing *w, uint32_t tid)
 	char name[64];
 
 	if (!dt_perfetto_is_system(tid)) {
-		dt_format(name, sizeof(name), tid == DT_NO_TID ? "no thread" : "thread %u", tid);
-		dt_perfetto_describe_track(w, uuid, 0, t && *t->name ? t->name : name, false);
+		dt_format(name, sizeof(name), tid == DT_NO_TID ? "no thread" : "%.40s %u",
+			  t && *t->name ? t->name : "thread", dt_reader_number(w->r, tid));
+		dt_perfetto_describe_track(w, uuid, 0, name, false);
 		return;
 	}
 	dt_perfetto_begin_packet(w);

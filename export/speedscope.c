@@ -191,7 +191,8 @@ static int write_profile(struct writing *w, struct profile *p, FILE *f, bool fir
 	char buffer[65536], text[300];
 	size_t n;
 
-	snprintf(text, sizeof(text), "%s %u", t && *t->name ? t->name : "thread", p->tid);
+	snprintf(text, sizeof(text), "%s %u", t && *t->name ? t->name : "thread",
+		 dt_reader_number(w->r, p->tid));
 	dt_json_string(&name, p->tid == DT_NO_TID ? "interrupts" : text);
 	fprintf(f,
 		"%s{\"type\":\"evented\",\"unit\":\"nanoseconds\",\"name\":", first ? "\n" : ",\n");

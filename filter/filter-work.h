@@ -12,7 +12,7 @@
 #define TEXT_MAX  4096
 #define TERMS	  16	   /* most conditions */
 #define RANGES	  64	   /* most ranges of cores */
-#define THREAD_OF 4194304u /* no thread has a higher number: PID_MAX_LIMIT */
+#define THREAD_OF 4194304u /* the kernel gives no higher number: PID_MAX_LIMIT */
 
 enum what { ARGUMENT, NAMED, RESULT, VALUE, TIME, FAILED, ERROR, TEXT, DEPTH, CODE };
 
@@ -66,7 +66,8 @@ struct dt_filter {
 	bool judges;		   /* there are words about functions */
 	struct function *function; /* by row */
 	uint32_t known;		   /* elements of function */
-	uint8_t *of_thread;	   /* by tid: verdict, as of a function */
+	uint8_t *of_thread; /* by tid: verdict, as of a function; the last one: of `beyond' */
+	uint32_t beyond;    /* the last thread with a higher number (session/lives.h) */
 	struct dt_failures failures;
 	struct dt_filter_texts texts;
 	bool no_memory;

@@ -150,7 +150,7 @@ static bool judge_thread(const struct dt_filter *f, uint32_t tid)
 
 	f->meanings.thread(f->meanings.ctx, tid, &t);
 	named = t.exe && *t.exe;
-	snprintf(number, sizeof(number), "%u", tid);
+	snprintf(number, sizeof(number), "%u", t.number);
 	snprintf(process, sizeof(process), "%u", t.pid);
 	if (!is_who(&f->thread, (const char *const[]){number, t.name}, 2))
 		return false;
@@ -162,6 +162,8 @@ static bool judge_thread(const struct dt_filter *f, uint32_t tid)
 
 bool dt_filter_place(struct dt_filter *f, uint16_t core, uint32_t tid)
 {
+	uint8_t *at;
+
 	if (f->cores) {
 		bool in = false;
 
@@ -172,11 +174,14 @@ bool dt_filter_place(struct dt_filter *f, uint16_t core, uint32_t tid)
 	}
 	if (!f->of_thread)
 		return true;
-	if (tid >= THREAD_OF)
-		tid = THREAD_OF;
-	if (!f->of_thread[tid])
-		f->of_thread[tid] = judge_thread(f, tid) ? 1 : 2;
-	return f->of_thread[tid] == 1;
+	if (tid >= THREAD_OF && tid != f->beyond) {
+		f->of_thread[THREAD_OF] = 0;
+		f->beyond = tid;
+	}
+	at = &f->of_thread[tid < THREAD_OF ? tid : THREAD_OF];
+	if (!*at)
+		*at = judge_thread(f, tid) ? 1 : 2;
+	return *at == 1;
 }
 
 /* ---- functions and values ---- */

@@ -11,9 +11,9 @@
 
 /* A thread, with the names by which it and its process are known. */
 struct dt_meanings_thread {
-	uint32_t pid;
-	const char *name; /* the thread's; "": none is known */
-	const char *exe;  /* path of its process's program; NULL: not known */
+	uint32_t number, pid; /* as the kernel numbers the thread and its process */
+	const char *name;     /* the thread's; "": none is known */
+	const char *exe;      /* path of its process's program; NULL: not known */
 };
 
 struct dt_meanings {

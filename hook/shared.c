@@ -452,6 +452,34 @@ bool dt_shared_held_take(const struct dt_shared *s, unsigned slot, struct dt_hel
 	return true;
 }
 
+uint32_t dt_shared_births(const struct dt_shared *s)
+{
+	return __atomic_load_n(&s->control->births, __ATOMIC_ACQUIRE);
+}
+
+bool dt_shared_birth_take(const struct dt_shared *s, unsigned slot, struct dt_birth *copy)
+{
+	struct dt_birth *b = &s->control->birth[slot];
+
+	if (__atomic_load_n(&b->state, __ATOMIC_ACQUIRE) != DT_REQUEST_POSTED)
+		return false;
+	*copy = *b;
+	__atomic_store_n(&b->state, DT_REQUEST_FREE, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool dt_shared_birth_told(const struct dt_shared *s, uint32_t tid)
+{
+	for (unsigned i = 0; i < DT_BIRTHS; i++) {
+		const struct dt_birth *b = &s->control->birth[i];
+
+		if (__atomic_load_n(&b->state, __ATOMIC_ACQUIRE) == DT_REQUEST_POSTED &&
+		    ONCE(b->tid) == tid)
+			return true;
+	}
+	return false;
+}
+
 uint32_t dt_shared_thaws(const struct dt_shared *s)
 {
 	return __atomic_load_n(&s->control->thaws, __ATOMIC_ACQUIRE);
@@ -501,6 +529,7 @@ struct dt_shared_counts dt_shared_counts(const struct dt_shared *s)
 		.missed = ONCE(c->missed),
 		.held_missed = ONCE(c->held_missed),
 		.held_missed_ticks = ONCE(c->held_missed_ticks),
+		.births_missed = ONCE(c->births_missed),
 	};
 }
 

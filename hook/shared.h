@@ -122,6 +122,12 @@ void dt_shared_request_free(const struct dt_shared *s, unsigned slot);
 uint32_t dt_shared_helds(const struct dt_shared *s);
 /* Takes the time of holding out of a slot; false: the slot has none. */
 bool dt_shared_held_take(const struct dt_shared *s, unsigned slot, struct dt_held *copy);
+/* Returns how many births of threads have been posted since the session began. */
+uint32_t dt_shared_births(const struct dt_shared *s);
+/* Copies the birth in a slot and frees the slot; false: there is none. */
+bool dt_shared_birth_take(const struct dt_shared *s, unsigned slot, struct dt_birth *copy);
+/* Tells whether a birth of the thread tid, as in records, has been posted and not taken. */
+bool dt_shared_birth_told(const struct dt_shared *s, uint32_t tid);
 
 /* Returns how often recording went on after it had been frozen. */
 uint32_t dt_shared_thaws(const struct dt_shared *s);
@@ -143,6 +149,7 @@ struct dt_shared_counts {
 	uint64_t missed;	    /* events while recording was frozen */
 	uint32_t held_missed;	    /* times of holding for which there was no slot, and */
 	uint64_t held_missed_ticks; /* their sum */
+	uint32_t births_missed;	    /* threads that have begun unseen */
 };
 
 /* Returns the present counts. */

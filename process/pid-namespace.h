@@ -14,7 +14,8 @@
 #include <sys/types.h>
 
 #define DT_TAG_SHIFT 22
-#define DT_TAGS	     1023u /* tags are from 1 to DT_TAGS - 1; all bits set would be DT_NO_TID */
+/* tags are from 1 to DT_TAGS - 1; numbers from 2^30 on are used by session/lives.h */
+#define DT_TAGS 256u
 
 /* The namespaces of a session, by tag. */
 struct dt_pid_namespaces {

@@ -21,6 +21,7 @@
 #include "hook/target-threads.h"
 #include "process/memory.h"
 #include "session/device.h"
+#include "session/lives.h"
 #include "session/processes.h"
 #include "session/programs.h"
 #include "session/state.h"
@@ -205,6 +206,7 @@ int dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
 			pid);
 		goto fail;
 	}
+	dt_lives_begin_all(s, pid);
 	if (dt_threads_stop_one(pid, pid, &one, e) < 0)
 		goto fail;
 	rc = dt_process_choose_memory(s, t, e);

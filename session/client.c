@@ -295,13 +295,16 @@ char *dt_client_file(const struct dt_client *c)
 	return line ? strndup(line + 5, strcspn(line + 5, "\n")) : NULL;
 }
 
-uint32_t dt_client_thread(struct dt_client *c, uint32_t tid)
+uint32_t dt_client_thread(struct dt_client *c, uint32_t tid, uint32_t *number)
 {
 	char request[64];
-	uint64_t pid, b;
+	uint64_t pid, given;
 
 	dt_format(request, sizeof(request), "thread %u", tid);
-	return ask(c, request, &pid, &b, NULL) < 0 ? 0 : (uint32_t)pid;
+	if (ask(c, request, &pid, &given, NULL) < 0)
+		return *number = 0;
+	*number = (uint32_t)given;
+	return (uint32_t)pid;
 }
 
 /* Removes a socket that a killed session has left. A session that is just beginning refuses

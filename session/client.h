@@ -70,8 +70,9 @@ const char *dt_client_name(struct dt_client *c, uint64_t pc, uint32_t tid);
  * the last request; the caller frees it. NULL: the session writes none. */
 char *dt_client_file(const struct dt_client *c);
 
-/* Returns the process of a thread, 0 when it is not known; the thread's name is in c->text. */
-uint32_t dt_client_thread(struct dt_client *c, uint32_t tid);
+/* Returns the process of a thread, 0 when it is not known; the thread's name is in c->text. *number
+ * becomes what the kernel calls the thread (session/lives.h). */
+uint32_t dt_client_thread(struct dt_client *c, uint32_t tid, uint32_t *number);
 
 /* Calls fn with the name of every living session of this user. */
 int dt_sessions_each(void (*fn)(void *ctx, const char *name), void *ctx, struct dt_error *e);

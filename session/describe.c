@@ -133,8 +133,7 @@ static struct dt_module *locate(struct dt_session *s, const struct dt_record *r,
 
 	for (int any = 0; any < 2; any++)
 		for (struct dt_target *t = s->first; t; t = t->next)
-			if ((any || (uint32_t)t->pid == pid) &&
-			    (m = dt_target_module(t, r->pc)) != NULL) {
+			if ((any || t->id == pid) && (m = dt_target_module(t, r->pc)) != NULL) {
 				*target = t;
 				return m;
 			}

@@ -215,6 +215,7 @@ struct dt_shared_counts dt_domains_counts(struct dt_session *s)
 		all.missed += c.missed;
 		all.held_missed += c.held_missed;
 		all.held_missed_ticks += c.held_missed_ticks;
+		all.births_missed += c.births_missed;
 	}
 	return all;
 }

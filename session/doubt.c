@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/doubt.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
@@ -19,6 +20,11 @@ size_t dt_doubt_threads(struct dt_session *s, struct dt_domain *d, const struct 
 	if (!__atomic_load_n(&d->doubted, __ATOMIC_RELAXED) || dt_domains(s) < 2)
 		return n;
 
+	/* what is known is not known of threads with the same numbers that have come since */
+	if (d->owned_again != __atomic_load_n(&s->lives.again, __ATOMIC_RELAXED)) {
+		d->owned_again = __atomic_load_n(&s->lives.again, __ATOMIC_RELAXED);
+		memset(d->owned, 0, sizeof(d->owned));
+	}
 	for (size_t i = 0; i < n; i++) {
 		uint32_t tid = r[i].tid, *owned = &d->owned[tid % DT_DOMAIN_OWNED];
 		bool owns, known;
@@ -26,7 +32,7 @@ size_t dt_doubt_threads(struct dt_session *s, struct dt_domain *d, const struct 
 		if (tid == last || tid == *owned)
 			continue;
 		pthread_mutex_lock(&s->lock);
-		owns = dt_thread_table_owns(s, d, tid, &known);
+		owns = dt_thread_table_owns(s, d, tid, r[i].ticks, &known);
 		pthread_mutex_unlock(&s->lock);
 		if (!owns)
 			return i;
@@ -92,11 +98,13 @@ static size_t in_place(struct dt_session *s, struct dt_domain *d, const struct d
 }
 
 /* Counts the records, from the first on, whose thread numbers can exist: numbers with a tag only
- * where there is another PID namespace. */
+ * where there is another PID namespace. Those beyond the tags stand for threads of others. */
 static size_t in_namespace(const struct dt_session *s, const struct dt_record *r, size_t n)
 {
-	for (size_t i = 0; i < n && !s->targets.namespaces.last; i++)
-		if (r[i].tid >> DT_TAG_SHIFT && r[i].tid != DT_NO_TID)
+	uint32_t tags = s->targets.namespaces.last ? DT_TAGS : 1;
+
+	for (size_t i = 0; i < n; i++)
+		if (r[i].tid >> DT_TAG_SHIFT >= tags && r[i].tid != DT_NO_TID)
 			return i;
 	return n;
 }

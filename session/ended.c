@@ -32,7 +32,7 @@ void dt_ended_look(struct dt_session *s)
 		dt_session_jit_end(s, t->pid);
 		dt_target_end(t);
 		if (s->store)
-			dt_store_process_end(s->store, (uint32_t)t->pid, status, dt_ticks(), NULL);
+			dt_store_process_end(s->store, t->id, status, dt_ticks(), NULL);
 		pthread_mutex_unlock(&s->lock);
 	}
 }

@@ -19,6 +19,8 @@
 #include "process/launch.h"
 #include "process/memory.h"
 #include "session/device.h"
+#include "session/births.h"
+#include "session/lives.h"
 #include "session/processes.h"
 #include "session/recorder.h"
 #include "session/programs.h"
@@ -141,10 +143,13 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 {
 	struct dt_target *old = dt_session_find(s, pid), *t;
 	struct dt_error e;
-	bool ours = old && old->ours;
+	bool ours = old && old->ours, untold;
+	uint32_t id;
 
+	dt_births_take(s);
+	id = old ? old->id : dt_lives_process(s, pid, &untold);
 	if (s->store)
-		dt_store_exec(s->store, (uint32_t)pid, dt_ticks(), NULL);
+		dt_store_exec(s->store, id, dt_ticks(), NULL);
 	if (old) {
 		dt_process_forget_modules(s, old->module, old->n);
 		dt_target_end(old); /* its old image has ended */
@@ -155,6 +160,7 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 			leave_unfollowed(s, pid, e.text);
 		return;
 	}
+	t->id = id;
 	t->ours = ours;
 	t->ppid = ppid;
 	t->held = pid;

@@ -7,6 +7,8 @@
 #include "process/threads.h"
 #include "session/doubt.h"
 #include "session/domain.h"
+#include "session/births.h"
+#include "session/lives.h"
 #include "session/thread-table.h"
 #include "session/tids.h"
 
@@ -36,11 +38,13 @@ static uint64_t corrected(const struct dt_session *s, uint64_t ticks, unsigned c
 	return ticks - (uint64_t)dt_offset_correction(&s->offset[core]);
 }
 
-/* Puts a wait into the file, or into the list of a session without one. */
-static void put(struct dt_session *s, const struct dt_held_row *row)
+/* Puts a wait of the thread with that number of ours into the file, or into the list of a session
+ * without one. */
+static void put(struct dt_session *s, struct dt_held_row *row)
 {
 	if (!row->tid || row->begin >= row->end)
 		return;
+	row->tid = dt_lives_at(s, row->tid, row->end);
 	if (s->store) {
 		/* the thread may have no record: none was kept */
 		dt_thread_table_describe(s, row->tid);
@@ -99,7 +103,8 @@ static bool is_possible(struct dt_session *s, const struct dt_domain *d,
 	bool known;
 
 	return row->why[0] && row->begin + apart >= s->began && row->begin <= row->end &&
-	       row->end <= dt_ticks() + apart && dt_thread_table_owns(s, d, row->tid, &known);
+	       row->end <= dt_ticks() + apart &&
+	       dt_thread_table_owns(s, d, row->tid, row->end, &known);
 }
 
 static void take(struct dt_session *s, struct dt_domain *d)
@@ -110,11 +115,11 @@ static void take(struct dt_session *s, struct dt_domain *d)
 
 		if (!dt_shared_held_take(d->shared, i, &h))
 			continue;
-		row = (struct dt_held_row){.tid = dt_tids_outer(s, h.tid),
-					   .begin = corrected(s, h.begin, h.core_begin),
+		row = (struct dt_held_row){.begin = corrected(s, h.begin, h.core_begin),
 					   .end = corrected(s, h.end, h.core_end),
 					   .why = h.why < DT_HELD_WHYS && why[h.why] ? why[h.why]
 										     : ""};
+		row.tid = dt_tids_outer(s, h.tid, row.end);
 		d->helds++;
 		d->forges = d->forges || !is_possible(s, d, &row);
 		if (d->forges)
@@ -128,6 +133,7 @@ void dt_helds_take(struct dt_session *s)
 {
 	struct dt_stopped stop;
 
+	dt_births_take(s); /* these threads have told of their births before */
 	while (dt_threads_stopped(&stop)) {
 		struct dt_held_row row = {(uint32_t)stop.tid, stop.begin, stop.end,
 					  why[DT_HELD_STOP]};

@@ -22,7 +22,8 @@
 struct dt_session_jit {
 	struct dt_session_jit *next;
 	pid_t pid;
-	bool here; /* it sees the same files as we do, by the same numbers; and acts as `user' */
+	uint32_t id; /* of the process: session/lives.h */
+	bool here;   /* it sees the same files as we do, by the same numbers; and acts as `user' */
 	uid_t user;
 	unsigned looks; /* how often has been looked */
 	struct {
@@ -50,14 +51,16 @@ static bool is_here(pid_t pid)
 	return true;
 }
 
-void dt_session_jit_begin(struct dt_session *s, pid_t pid)
+void dt_session_jit_begin(struct dt_session *s, const struct dt_target *t)
 {
+	pid_t pid = t->pid;
 	struct dt_session_jit *m = s->store ? calloc(1, sizeof(*m)) : NULL;
 	struct dt_rights rights;
 
 	if (!m)
 		return;
 	m->pid = pid;
+	m->id = t->id;
 	m->of[0].file = m->of[1].file = -1;
 	m->here = is_here(pid) && dt_rights_of(pid, &rights);
 	m->user = m->here ? rights.user[1] : 0;
@@ -147,7 +150,7 @@ static void finish(struct dt_session *s, struct dt_session_jit *m)
 
 		code = m->of[i].names ? dt_jit_all(m->of[i].names, &n) : NULL;
 		for (size_t k = 0; code && k < n && s->store; k++)
-			dt_store_jit(s->store, (uint32_t)m->pid, &code[k], NULL);
+			dt_store_jit(s->store, m->id, &code[k], NULL);
 		if (m->of[i].names)
 			s->results.jit_unread += dt_jit_unread(m->of[i].names);
 		dt_jit_free(m->of[i].names);

@@ -11,9 +11,10 @@
 #include <sys/types.h>
 
 struct dt_session;
+struct dt_target;
 
 /* Notes a process that is taken into the session. */
-void dt_session_jit_begin(struct dt_session *s, pid_t pid);
+void dt_session_jit_begin(struct dt_session *s, const struct dt_target *t);
 /* Reads what the processes have written, if it is time for that. */
 void dt_session_jit_look(struct dt_session *s);
 /* Reads the last of it, of a process that has ended or is let go; 0: of all. With the lock. */

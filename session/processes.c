@@ -23,6 +23,8 @@
 #include "session/domain.h"
 #include "session/ends.h"
 #include "session/jit.h"
+#include "session/births.h"
+#include "session/lives.h"
 #include "session/thread-table.h"
 #include "session/tids.h"
 #include "session/sieve.h"
@@ -58,35 +60,39 @@ void dt_process_program(pid_t pid, char *exe, size_t exe_size, char *cmdline, si
 	read_cmdline(pid, cmdline, size);
 }
 
-/* Stores the row of a process; program and command line are read from process `like'. */
-static void note_process(struct dt_session *s, pid_t pid, pid_t ppid, pid_t like)
+/* Stores the row of a process, by its id and its parent's number; program and command line are read
+ * from process `like'. */
+static void note_process(struct dt_session *s, uint32_t id, pid_t ppid, pid_t like)
 {
 	char exe[4096], cmdline[4096];
 
 	if (!s->store)
 		return;
 	dt_process_program(like, exe, sizeof(exe), cmdline, sizeof(cmdline));
-	dt_store_process(s->store, (uint32_t)pid, (uint32_t)ppid, exe, cmdline, dt_ticks(), NULL);
+	dt_store_process(s->store, id, dt_lives_now(s, (uint32_t)ppid), exe, cmdline, dt_ticks(),
+			 NULL);
+	if (id >= DT_AGAIN)
+		dt_store_again(s->store, id, dt_lives_number(s, id), NULL);
 	if (s->sieve)
-		dt_sieve_process(s->sieve, (uint32_t)pid, exe);
+		dt_sieve_process(s->sieve, id, exe);
 }
 
 void dt_process_note(struct dt_session *s, struct dt_target *t)
 {
-	note_process(s, t->pid, t->ppid, t->pid);
+	note_process(s, t->id, t->ppid, t->pid);
 }
 
-void dt_process_note_gone(struct dt_session *s, pid_t pid, pid_t ppid)
+void dt_process_note_gone(struct dt_session *s, uint32_t id, pid_t ppid)
 {
 	char name[64];
 
 	s->known_targets++;
 	s->only_pid = 0;
 	dt_thread_table_name((uint32_t)ppid, name, sizeof(name));
-	dt_thread_table_note(s, (uint32_t)pid, (uint32_t)pid, name);
-	note_process(s, pid, ppid, ppid);
+	dt_thread_table_note(s, id, id, name);
+	note_process(s, id, ppid, ppid);
 	if (s->store)
-		dt_store_process_end(s->store, (uint32_t)pid, -1, dt_ticks(), NULL);
+		dt_store_process_end(s->store, id, -1, dt_ticks(), NULL);
 }
 
 static void note_names(struct dt_session *s, const struct dt_module *m)
@@ -130,7 +136,7 @@ void dt_process_note_modules(struct dt_session *s, struct dt_target *t)
 	for (size_t i = 0; i < t->n; i++) {
 		struct dt_module *m = &t->module[i];
 		struct dt_module_row row = {
-			.pid = (uint32_t)t->pid,
+			.pid = t->id,
 			.base = m->bias,
 			.low = m->low,
 			.high = m->high,
@@ -223,6 +229,11 @@ void dt_process_add(struct dt_session *s, struct dt_target *t)
 {
 	struct dt_error e;
 
+	dt_births_take(s);
+	if (!t->id) {
+		t->id = dt_lives_process(s, t->pid, &t->untold);
+		t->untold = t->untold && t->forked;
+	}
 	note_area(s, t->area);
 	dt_process_note_user(s, t);
 	dt_ends_add(s->ends, t->pidfd);
@@ -230,11 +241,11 @@ void dt_process_add(struct dt_session *s, struct dt_target *t)
 	t->others = &s->first;
 	s->first = t;
 	s->known_targets++;
-	s->only_pid = s->known_targets == 1 ? (uint32_t)t->pid : 0;
-	dt_thread_table_note(s, (uint32_t)t->pid, (uint32_t)t->pid, NULL);
+	s->only_pid = s->known_targets == 1 ? t->id : 0;
+	dt_thread_table_note(s, t->id, t->id, NULL);
 	for (unsigned i = 0; i < s->domains; i++)
 		if (s->domain[i]->shared == t->shared)
-			dt_thread_table_join(s, s->domain[i], (uint32_t)t->pid);
+			dt_thread_table_join(s, s->domain[i], t->id);
 	dt_process_store_doubted(s);
 	dt_tids_note(s, t);
 	dt_session_device_follow(s, t);
@@ -244,7 +255,7 @@ void dt_process_add(struct dt_session *s, struct dt_target *t)
 		dt_format(s->results.note, sizeof(s->results.note), "%s", e.text);
 	dt_process_note(s, t);
 	dt_process_note_modules(s, t);
-	dt_session_jit_begin(s, t->pid);
+	dt_session_jit_begin(s, t);
 }
 
 /*

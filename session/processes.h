@@ -20,7 +20,7 @@ void dt_process_program(pid_t pid, char *exe, size_t exe_size, char *cmdline, si
 
 /* Notes a process that was forked and ended before it could be taken into the session. With the
  * lock. */
-void dt_process_note_gone(struct dt_session *s, pid_t pid, pid_t ppid);
+void dt_process_note_gone(struct dt_session *s, uint32_t id, pid_t ppid);
 
 /* Writes rows for modules of t that have none yet. With the lock held. */
 void dt_process_note_modules(struct dt_session *s, struct dt_target *t);

@@ -18,6 +18,8 @@
 #include "session/doubt.h"
 #include "session/helds.h"
 #include "session/last.h"
+#include "session/births.h"
+#include "session/lives.h"
 #include "session/mix.h"
 #include "session/pauses.h"
 #include "session/places.h"
@@ -228,6 +230,11 @@ static size_t take(struct dt_session *s, struct dt_domain *d, unsigned ring, uns
 		r->lost_total -= *lost;
 		*lost = 0;
 	}
+	if (dt_births_new(s)) { /* the threads of these records have told of their births */
+		pthread_mutex_lock(&s->lock);
+		dt_births_take(s);
+		pthread_mutex_unlock(&s->lock);
+	}
 	n = believed(s, d, ring, (struct dt_record *)*records, n);
 	if (core >= DT_FURTHER_CORES && core < DT_SHARED_CORES)
 		say_core((struct dt_record *)*records, n, ring);
@@ -251,6 +258,8 @@ static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigne
 	const struct dt_mix *m = &k->mix;
 	int rc = 0;
 
+	/* these are copies: the ring's reader's, or the mixer's */
+	dt_lives_correct(s, (struct dt_record *)m->record, m->n);
 	note_threads(s, seen, m->record, m->n);
 	if (k->witness)
 		dt_witness_records(k->witness, m->record, m->n);
@@ -474,6 +483,10 @@ void *dt_recorder_main(void *session)
 			n = 0;
 			if (s->switches)
 				dt_switches_keep(s->switches);
+			/* for these there is little room */
+			pthread_mutex_lock(&s->lock);
+			dt_births_take(s);
+			pthread_mutex_unlock(&s->lock);
 		} else {
 			n = drain(s, seen, &round, stopping, false);
 		}

@@ -21,6 +21,7 @@
 #include "session/send.h"
 #include "session/server-work.h"
 #include "session/thread-table.h"
+#include "session/lives.h"
 
 #define COMMAND_MAX (64u << 20) /* bytes of one write: enough for a ctl with a million ranges */
 #define SYMBOLS_MAX 256u	/* in one answer */
@@ -211,37 +212,41 @@ static int do_position(struct connection *c)
 static int do_thread(struct connection *c, const char *line)
 {
 	struct dt_session *s = c->server->session;
-	uint32_t tid = (uint32_t)strtoul(line, NULL, 10), pid;
-	char name[64];
+	uint32_t tid = (uint32_t)strtoul(line, NULL, 10), pid, number;
+	char name[64] = "";
 
 	pthread_mutex_lock(&s->lock);
 	pid = dt_thread_table_process(s, tid);
+	number = dt_lives_number(s, tid);
+	if (pid && dt_lives_is_last(s, tid))
+		dt_thread_table_name(number, name, sizeof(name));
 	pthread_mutex_unlock(&s->lock);
-	if (pid) {
-		dt_thread_table_name(tid, name, sizeof(name));
-		add_text(c, name, strlen(name));
-	}
-	return answer(c, "ok", pid, 0);
+	add_text(c, name, strlen(name));
+	return answer(c, "ok", pid, number);
 }
 
 /* Tells the program of a traced process, in one line, and its command line. */
 static int do_process(struct connection *c, const char *line)
 {
 	struct dt_session *s = c->server->session;
-	pid_t pid = (pid_t)strtoul(line, NULL, 10);
+	uint32_t id = (uint32_t)strtoul(line, NULL, 10), number;
 	char exe[4096], cmdline[4096];
-	bool known;
+	const struct dt_target *t;
+	pid_t pid = 0;
 
 	pthread_mutex_lock(&s->lock);
-	known = dt_session_find(s, pid) != NULL;
+	t = dt_lives_target(s, id);
+	if (t)
+		pid = t->pid;
+	number = dt_lives_number(s, id);
 	pthread_mutex_unlock(&s->lock);
-	if (known) {
+	if (pid) {
 		dt_process_program(pid, exe, sizeof(exe), cmdline, sizeof(cmdline));
 		add_text(c, exe, strcspn(exe, "\n"));
 		add_text(c, "\n", 1);
 		add_text(c, cmdline, strlen(cmdline));
 	}
-	return answer(c, "ok", 0, 0);
+	return answer(c, "ok", number, 0);
 }
 
 static int do_name(struct connection *c, const char *line, bool offset)

@@ -37,6 +37,11 @@ static void say_processes(const struct dt_results *r, const struct dt_say *say)
 		       "%zu threads of other PID namespaces ended before their numbers here were "
 		       "known: they stand as their own ones, with %u and more added",
 		       r->unknown_tids, 1u << DT_TAG_SHIFT);
+	if (r->births_missed)
+		dt_say(say,
+		       "%u threads or processes began unseen: where one of them has a number that "
+		       "another had before, its calls are shown as that one's",
+		       r->births_missed);
 	if (r->jit_unread)
 		dt_say(say,
 		       "%zu lines of files that name code made at run time (perf-PID.map, "

@@ -29,7 +29,8 @@ struct dt_results {
 	unsigned cores;	     /* of the machine */
 	size_t unknown_tids; /* threads of other PID namespaces that had ended when they were looked
 				for */
-	size_t jit_unread;   /* lines and records about code made at run time that were not read */
+	uint32_t births_missed; /* threads that began when births could not be told */
+	size_t jit_unread; /* lines and records about code made at run time that were not read */
 	/* clockless: calls of threads that had forbidden themselves to read the clock; unsent:
 	 * messages that processes which had confined themselves could not send */
 	uint64_t clockless, unsent;

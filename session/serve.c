@@ -31,6 +31,8 @@
 #include "session/ended.h"
 #include "session/execs.h"
 #include "session/jit.h"
+#include "session/births.h"
+#include "session/lives.h"
 #include "session/processes.h"
 #include "session/recorder.h"
 #include "session/thread-table.h"
@@ -53,12 +55,20 @@ static unsigned tasks(pid_t pid)
 }
 
 /* Notes a child that has ended already, so that its parent is known. The parent may have ended,
- * too. */
+ * too, and others may have the child's number. */
 static void note_gone(struct dt_session *s, const struct dt_request *q)
 {
-	if (q->pid == q->tid && dt_thread_table_process(s, q->ppid) == q->ppid &&
-	    dt_memory_gone((pid_t)q->pid))
-		dt_process_note_gone(s, (pid_t)q->pid, (pid_t)q->ppid);
+	uint32_t parent = dt_lives_now(s, q->ppid), id = 0;
+	bool gone = dt_memory_gone((pid_t)q->pid);
+
+	if (q->pid != q->tid || dt_thread_table_process(s, parent) != parent)
+		return;
+	if (q->path)
+		id = dt_lives_gone(s, q->pid, !gone);
+	else if (gone)
+		id = dt_lives_now(s, q->pid);
+	if (id)
+		dt_process_note_gone(s, id, (pid_t)q->ppid);
 }
 
 /* Takes the forked child that has posted q into the session. m: the memory that it has. */
@@ -377,9 +387,10 @@ static void requests_of(struct dt_session *s, struct dt_domain *d)
 			return;
 		}
 		pthread_mutex_lock(&s->lock);
+		dt_births_take(s); /* the poster's own is among them */
 		lives = make_outer(s, d, &copy, i);
 		if (lives)
-			dt_thread_table_join(s, d, copy.tid);
+			dt_thread_table_join(s, d, dt_lives_now(s, copy.tid));
 		pthread_mutex_unlock(&s->lock);
 		if (lives && must_wait(s, &copy))
 			continue;

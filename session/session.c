@@ -32,6 +32,8 @@
 #include "session/domain.h"
 #include "session/ends.h"
 #include "session/helds.h"
+#include "session/births.h"
+#include "session/lives.h"
 #include "session/jit.h"
 #include "session/pauses.h"
 #include "session/processes.h"
@@ -283,6 +285,7 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 
 		dt_pauses_end(s);
 		dt_helds_end(s);
+		dt_births_end(s);
 		dt_clock_store(s);
 		dt_format(text, sizeof(text), "%lu", (unsigned long)s->results.stop_ns);
 		dt_store_meta(s->store, "longest_stop", text, NULL);
@@ -309,6 +312,7 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 	free(s->thread);
 	free(s->held);
 	dt_tids_free(&s->tids);
+	dt_lives_free(&s->lives);
 	free(s->area);
 	free(s->program);
 	free(s->path);

@@ -100,7 +100,7 @@ struct dt_sieve *dt_sieve_late(struct dt_session *s, const char *words, struct d
 		char exe[4096], cmdline[16];
 
 		dt_process_program(t->pid, exe, sizeof(exe), cmdline, sizeof(cmdline));
-		dt_sieve_process(v, (uint32_t)t->pid, exe);
+		dt_sieve_process(v, t->id, exe);
 	}
 	return v;
 }

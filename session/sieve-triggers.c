@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/pidfd.h>
 
+#include "session/lives.h"
+
 /* Returns the number of a signal called "STOP", "SIGSTOP" or "19", of n characters; 0: none. */
 static int signal_of(const char *text, size_t n)
 {
@@ -98,7 +100,7 @@ void dt_sieve_words_free(struct dt_sieve_words *w)
 static void send(struct dt_sieve *v, uint32_t pid, int number)
 {
 	struct dt_session *s = v->session;
-	const struct dt_target *t = pid ? dt_session_find(s, (pid_t)pid) : NULL;
+	const struct dt_target *t = pid ? dt_lives_target(s, pid) : NULL;
 	struct dt_results *r = &s->results;
 
 	if (t && t->pidfd >= 0 && pidfd_send_signal(t->pidfd, number, NULL, 0) == 0)
@@ -127,7 +129,7 @@ void dt_sieve_act(struct dt_sieve *v, const struct dt_call *c, uint32_t pid)
 		}
 		dt_format(s->results.until, sizeof(s->results.until),
 			  "a call of %.100s in thread %u that took %lu us", name ? name : "?",
-			  c->tid,
+			  dt_lives_number(s, c->tid),
 			  (unsigned long)((double)dt_call_ticks(c) / s->ticks_per_ns / 1000));
 		atomic_store(&s->quit, true);
 		dt_shared_bell_ring(&s->targets.shared);

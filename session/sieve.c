@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/lives.h"
 #include "session/thread-table.h"
 
 #define HELD_MOST   (1u << 20)	/* records of all rings that are held, at most */
@@ -152,7 +153,8 @@ static void thread(const void *ctx, uint32_t tid, struct dt_meanings_thread *t)
 	const struct sieve_program *p = program_of(v, pid ? pid : tid);
 
 	*t = (struct dt_meanings_thread){
-		pid ? pid : tid, dt_thread_table_known_name(v->session, tid), p ? p->exe : NULL};
+		dt_lives_number(v->session, tid), dt_lives_number(v->session, pid ? pid : tid),
+		dt_thread_table_known_name(v->session, tid), p ? p->exe : NULL};
 }
 
 void dt_sieve_thread(struct dt_sieve *v, uint32_t tid)

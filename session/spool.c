@@ -57,11 +57,21 @@ static bool note(struct tids *t, uint32_t id)
 	return true;
 }
 
+/* Writes which number the kernel had given to a thread or process, if another one had it before. */
+static void add_number(struct dt_spool *s, uint32_t id, uint32_t number)
+{
+	if (number && number != id)
+		dt_store_again(s->store, id, number, NULL);
+}
+
 static void add_process(struct dt_spool *s, uint32_t pid)
 {
 	char request[64], *cmdline = NULL;
+	uint32_t number = 0;
 	bool told;
 
+	dt_client_thread(&s->names, pid, &number);
+	add_number(s, pid, number);
 	dt_format(request, sizeof(request), "process %u", pid);
 	told = dt_client_ask(&s->names, request, NULL) == 0;
 	if (told && (cmdline = strchr(s->names.text, '\n')))
@@ -74,16 +84,17 @@ static void add_process(struct dt_spool *s, uint32_t pid)
  * thread has ended. */
 static void add_thread(struct dt_spool *s, uint32_t tid)
 {
-	uint32_t pid;
+	uint32_t pid, number;
 	char name[64];
 
 	if (tid == DT_NO_TID || !tid || !note(&s->threads, tid))
 		return;
-	pid = dt_client_thread(&s->names, tid);
+	pid = dt_client_thread(&s->names, tid, &number);
 	if (!pid)
 		return;
 	dt_format(name, sizeof(name), "%s", s->names.text);
 	dt_store_thread(s->store, tid, pid, name, NULL);
+	add_number(s, tid, number);
 	if (note(&s->processes, pid))
 		add_process(s, pid);
 }

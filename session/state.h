@@ -19,6 +19,7 @@
 #include "session/results.h"
 #include "session/rings.h"
 #include "session/switches.h"
+#include "session/turns.h"
 #include "store/store.h"
 #include "symbols/pattern.h"
 
@@ -59,8 +60,10 @@ struct dt_domain {
 	/* Both are the recorder thread's, and hashed: threads whose records are known to be the
 	 * domain's own, and calls that hooks are known to record, as pc << 8 | kind. */
 	uint32_t owned[DT_DOMAIN_OWNED];
+	size_t owned_again; /* dt_lives.again when owned was begun */
 	uint64_t place[DT_DOMAIN_PLACES];
-	uint32_t helds; /* how many of dt_control.helds have been taken; with the lock */
+	uint32_t helds;	 /* how many of dt_control.helds have been taken; with the lock */
+	uint32_t births; /* the same of dt_control.births */
 	struct dt_pauses pauses;
 	bool frozen;	    /* whether recording was frozen when last looked at; owner thread */
 	uint64_t *left_pos; /* owner thread: position of each ring when the processes that are
@@ -74,17 +77,19 @@ struct dt_domain {
 
 /* ---- session/tids.c ---- */
 
-/* A thread of another PID namespace, with both of its numbers. */
-struct dt_tid {
-	uint32_t inner, outer; /* its number there, with the namespace's tag (0: an empty entry);
-				  our number */
-};
-
 /* The threads of other PID namespaces that have been asked for. */
 struct dt_tids {
-	struct dt_tid *at; /* a table hashed by inner; room is a power of two, or 0 */
-	size_t n, room;
-	size_t unknown; /* how many had ended before they were asked for */
+	struct dt_turns turns; /* by their numbers there, with the namespace's tag: our numbers */
+	size_t unknown;	       /* how many had ended before they were asked for */
+};
+
+/* ---- session/lives.c ---- */
+
+/* The threads that have told of their births, and those whose numbers others have had before. */
+struct dt_lives {
+	struct dt_turns turns; /* by our numbers: ids */
+	uint32_t *number;      /* our number of each id, from DT_AGAIN on */
+	size_t again, room;    /* how many these are */
 };
 
 /* ---- session/helds.c ---- */
@@ -105,7 +110,7 @@ struct dt_kernel_module {
 
 /* What the session knows of one thread. */
 struct dt_thread_entry {
-	uint32_t tid, pid; /* tid 0: empty */
+	uint32_t tid, pid; /* ids (session/lives.h); tid 0: empty */
 	uint32_t domains;  /* bit n: it has been in the domain with that number */
 	bool recorded;	   /* it has been described in the trace file, if there is one */
 	char name[16];	   /* as it was described; "": not known */
@@ -160,7 +165,8 @@ struct dt_session {
 	struct dt_thread_entry *thread;
 	size_t threads, thread_room; /* thread_room is a power of two, or 0 */
 
-	struct dt_tids tids; /* threads of other PID namespaces; with the lock */
+	struct dt_tids tids;   /* threads of other PID namespaces; with the lock */
+	struct dt_lives lives; /* threads, by time; with the lock */
 
 	char doubted[192]; /* what has been written to the file as `doubted': the users of the
 			      doubted domains */
@@ -247,7 +253,7 @@ struct dt_session {
 	} older[1024];
 	uint64_t made; /* before any memory of the session was there: dt_status_now() less one */
 	uint64_t known_targets; /* how many processes there have been in all */
-	uint32_t only_pid; /* the pid of the only process, as long as there has been only one; 0:
+	uint32_t only_pid; /* the id of the only process, as long as there has been only one; 0:
 			      there were several */
 	size_t points_set; /* how many of the options' tracepoints have been set */
 	struct dt_results results;

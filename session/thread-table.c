@@ -12,16 +12,17 @@
 #include "process/memory.h"
 #include "process/status.h"
 #include "session/domain.h"
+#include "session/lives.h"
 
 #define ANCESTORS 8 /* generations of parents that are looked at */
 
-void dt_thread_table_name(uint32_t tid, char *name, size_t size)
+void dt_thread_table_name(uint32_t number, char *name, size_t size)
 {
 	char path[64];
 	FILE *f;
 
 	name[0] = '\0';
-	dt_format(path, sizeof(path), "/proc/%u/comm", tid);
+	dt_format(path, sizeof(path), "/proc/%u/comm", number);
 	f = fopen(path, "re");
 	if (!f)
 		return;
@@ -30,12 +31,22 @@ void dt_thread_table_name(uint32_t tid, char *name, size_t size)
 	fclose(f);
 }
 
-/* Returns the process of a thread from /proc; 0: the thread has gone. */
-static uint32_t living_process_of(uint32_t tid)
+/* Returns our number of the process of a thread, by its number, from /proc; 0: the thread has gone.
+ */
+static uint32_t living_process_of(uint32_t number)
 {
 	unsigned pid;
 
-	return dt_status_number((pid_t)tid, "Tgid", &pid) ? pid : 0;
+	return dt_status_number((pid_t)number, "Tgid", &pid) ? pid : 0;
+}
+
+/* Returns the id of the process that a thread is in; 0: the thread has gone. What has its number
+ * then is another one. */
+static uint32_t living_process_by_id(const struct dt_session *s, uint32_t tid)
+{
+	uint32_t pid = dt_lives_is_last(s, tid) ? living_process_of(dt_lives_number(s, tid)) : 0;
+
+	return pid ? dt_lives_now(s, pid) : 0;
 }
 
 /* Returns the domain whose memory a process has mapped; NULL: it has none of the session's, or has
@@ -72,9 +83,9 @@ static bool is_ours(struct dt_session *s, uint32_t pid)
  */
 static uint32_t process_of(struct dt_session *s, const struct dt_record *r)
 {
-	uint32_t pid = living_process_of(r->tid);
+	uint32_t pid = living_process_by_id(s, r->tid);
 
-	if (pid && is_ours(s, pid))
+	if (pid && is_ours(s, dt_lives_number(s, pid)))
 		return pid;
 	pid = 0;
 	if (s->only_pid)
@@ -84,7 +95,7 @@ static uint32_t process_of(struct dt_session *s, const struct dt_record *r)
 			continue;
 		if (pid)
 			return 0;
-		pid = (uint32_t)t->pid;
+		pid = t->id;
 	}
 	return pid;
 }
@@ -135,22 +146,44 @@ static bool grow_threads(struct dt_session *s)
 	return true;
 }
 
+/* Tells whether another thread has told that it has that number by now. */
+static bool is_told(const struct dt_session *s, uint32_t number)
+{
+	for (unsigned i = 0; i < s->domains; i++)
+		if (dt_shared_births(s->domain[i]->shared) != s->domain[i]->births &&
+		    dt_shared_birth_told(s->domain[i]->shared, number))
+			return true;
+	return false;
+}
+
+/* Reads a thread's name; "": it has gone, perhaps while it was read. */
+static void read_name(struct dt_session *s, uint32_t tid, uint32_t pid, char *name, size_t size)
+{
+	name[0] = '\0';
+	/* not a stranger that has its number now */
+	if (living_process_by_id(s, tid) != pid)
+		return;
+	dt_thread_table_name(dt_lives_number(s, tid), name, size);
+	if (is_told(s, dt_lives_number(s, tid)))
+		name[0] = '\0';
+}
+
 void dt_thread_table_new(struct dt_session *s, const struct dt_record *r)
 {
-	uint32_t pid;
 	char name[64];
+	uint32_t pid;
 
 	if (r->tid == DT_NO_TID || is_recorded(s, r->tid))
 		return;
 	pid = dt_thread_table_process(s, r->tid);
 	if (!pid)
+		pid = dt_lives_process_of(s, r->tid);
+	if (!pid)
 		pid = process_of(s, r);
-	name[0] = '\0';
-	if (living_process_of(r->tid) == pid) /* not a stranger that has its number now */
-		dt_thread_table_name(r->tid, name, sizeof(name));
+	read_name(s, r->tid, pid, name, sizeof(name));
 	/* a child that has gone had its parent's name */
 	for (struct dt_target *t = name[0] ? NULL : s->first; t && !name[0]; t = t->next)
-		if ((uint32_t)t->pid == pid && t->forked)
+		if (t->id == pid && pid == r->tid && t->forked && dt_session_find(s, t->ppid))
 			dt_thread_table_name((uint32_t)t->ppid, name, sizeof(name));
 	dt_thread_table_note(s, r->tid, pid, name);
 }
@@ -165,13 +198,13 @@ void dt_thread_table_describe(struct dt_session *s, uint32_t tid)
 		return;
 	/* a known thread may have ended since */
 	pid = dt_thread_table_process(s, tid);
-	if (pid || dt_session_find(s, (pid_t)process_of(s, &r))) {
+	if (pid || dt_lives_target(s, process_of(s, &r))) {
 		dt_thread_table_new(s, &r);
 		return;
 	}
 	/* a thread of a process that has not made itself known; its first record will describe it
 	 * again */
-	dt_thread_table_name(tid, name, sizeof(name));
+	read_name(s, tid, living_process_by_id(s, tid), name, sizeof(name));
 	dt_thread_table_note(s, tid, 0, name);
 	entry_of(s, tid)->recorded = false;
 }
@@ -182,12 +215,16 @@ void dt_thread_table_note(struct dt_session *s, uint32_t tid, uint32_t pid, cons
 
 	if (!tid || !grow_threads(s))
 		return;
+	if (pid || name)
+		dt_lives_seen(s, tid);
 	entry = entry_of(s, tid);
 	s->threads += !entry->tid;
 	*entry = (struct dt_thread_entry){tid, pid, entry->domains, name != NULL, ""};
 	dt_format(entry->name, sizeof(entry->name), "%s", name ? name : "");
 	if (s->store && name)
 		dt_store_thread(s->store, tid, pid, name, NULL);
+	if (s->store && name && tid >= DT_AGAIN)
+		dt_store_again(s->store, tid, dt_lives_number(s, tid), NULL);
 }
 
 /* Tells whether an ancestor of a process is known to be in the domain. */
@@ -196,7 +233,7 @@ static bool is_born_in(const struct dt_session *s, const struct dt_domain *d, pi
 	for (int i = 0; i < ANCESTORS && pid > 1; i++) {
 		pid = dt_status_parent(pid);
 		if (pid > 1 && s->thread_room &&
-		    (entry_of(s, (uint32_t)pid)->domains >> d->number & 1))
+		    (entry_of(s, dt_lives_now(s, (uint32_t)pid))->domains >> d->number & 1))
 			return true;
 	}
 	return false;
@@ -227,18 +264,18 @@ void dt_thread_table_join(struct dt_session *s, const struct dt_domain *d, uint3
 		entry_of(s, tid)->domains |= 1u << d->number;
 }
 
-bool dt_thread_table_owns(struct dt_session *s, const struct dt_domain *d, uint32_t tid,
-			  bool *known)
+bool dt_thread_table_owns(struct dt_session *s, const struct dt_domain *d, uint32_t number,
+			  uint64_t ticks, bool *known)
 {
-	struct dt_thread_entry *entry = s->thread_room ? entry_of(s, tid) : NULL;
-	uint32_t pid;
+	uint32_t id = dt_lives_at(s, number, ticks), pid;
+	struct dt_thread_entry *entry = s->thread_room ? entry_of(s, id) : NULL;
 
-	*known = s->domains < 2 || tid == DT_NO_TID;
+	*known = s->domains < 2 || number == DT_NO_TID;
 	if (entry && !entry->tid)
 		entry = NULL;
 	if (*known || (entry && (entry->domains >> d->number & 1)))
 		return *known = true;
-	pid = living_process_of(tid);
+	pid = dt_lives_is_last(s, id) ? living_process_of(number) : 0;
 	if (!pid)
 		return true;
 	if (!is_in(s, d, (pid_t)pid))

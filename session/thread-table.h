@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The threads of a session: which process each belongs to, and which domains' memory it has had. */
+/* The threads of a session: which process each belongs to, and which domains' memory it has had.
+ * Threads and processes are known by their ids (session/lives.h), where nothing else is said. */
 #ifndef DT_SESSION_THREAD_TABLE_H
 #define DT_SESSION_THREAD_TABLE_H
 
@@ -19,19 +20,20 @@ void dt_thread_table_note(struct dt_session *s, uint32_t tid, uint32_t pid, cons
 void dt_thread_table_describe(struct dt_session *s, uint32_t tid);
 
 /*
- * Tells whether that may be a thread of domain d. A process can write into its domain's memory what
- * it likes, also records of others' threads. A thread that was once the domain's stays so: it may
- * have another memory later, after an execve that gave it other rights. For a thread that has gone
- * the answer is true, with *known false: nobody knows, and nobody is harmed. With the lock.
+ * Tells whether the thread that had that number of ours at that time may be domain d's. A process
+ * can write into its domain's memory what it likes, also records of others' threads. A thread that
+ * was once the domain's stays so: it may have another memory later, after an execve that gave it
+ * other rights. For a thread that has gone the answer is true, with *known false: nobody knows, and
+ * nobody is harmed. With the lock.
  */
-bool dt_thread_table_owns(struct dt_session *s, const struct dt_domain *d, uint32_t tid,
-			  bool *known);
+bool dt_thread_table_owns(struct dt_session *s, const struct dt_domain *d, uint32_t number,
+			  uint64_t ticks, bool *known);
 
 /* Notes that thread tid has domain d's memory from now on. With the lock. */
 void dt_thread_table_join(struct dt_session *s, const struct dt_domain *d, uint32_t tid);
 
-/* Reads a thread's name from /proc; "": it has gone. */
-void dt_thread_table_name(uint32_t tid, char *name, size_t size);
+/* Reads the name of the thread with that number of ours from /proc; "": it has gone. */
+void dt_thread_table_name(uint32_t number, char *name, size_t size);
 
 /* Writes the thread of a record to the file, unless that has been done. With the lock. */
 void dt_thread_table_new(struct dt_session *s, const struct dt_record *r);

@@ -5,7 +5,9 @@
 #include <dirent.h>
 #include <stdlib.h>
 
+#include "arch/arch.h"
 #include "process/pid-namespace.h"
+#include "session/lives.h"
 
 #define INNER(tid) ((pid_t)((tid) & ((1u << DT_TAG_SHIFT) - 1)))
 
@@ -14,50 +16,33 @@ static bool is_tagged(uint32_t tid)
 	return tid >> DT_TAG_SHIFT && tid != DT_NO_TID;
 }
 
-static struct dt_tid *entry_of(const struct dt_tids *t, uint32_t inner)
-{
-	size_t i = (inner * 2654435761u) & (t->room - 1);
-
-	while (t->at[i].inner && t->at[i].inner != inner)
-		i = (i + 1) & (t->room - 1);
-	return &t->at[i];
-}
-
-static bool grow(struct dt_tids *t)
-{
-	struct dt_tids more = {
-		.room = t->room ? 2 * t->room : 64, .n = t->n, .unknown = t->unknown};
-
-	if (2 * t->n < t->room)
-		return true;
-	more.at = calloc(more.room, sizeof(*more.at));
-	if (!more.at)
-		return false;
-	for (size_t i = 0; i < t->room; i++)
-		if (t->at[i].inner)
-			*entry_of(&more, t->at[i].inner) = t->at[i];
-	free(t->at);
-	*t = more;
-	return true;
-}
-
-static void note(struct dt_tids *t, uint32_t inner, uint32_t outer)
-{
-	struct dt_tid *e;
-
-	if (!grow(t))
-		return;
-	e = entry_of(t, inner);
-	t->n += !e->inner;
-	*e = (struct dt_tid){inner, outer};
-}
-
 void dt_tids_note(struct dt_session *s, const struct dt_target *t)
 {
-	pid_t inner = t->tag ? dt_pid_inner(t->pid, t->pid) : 0;
+	pid_t number = t->tag ? dt_pid_inner(t->pid, t->pid) : 0;
+	uint32_t inner = t->tag | (uint32_t)number;
+	struct dt_turn *last = number ? dt_turns_last(&s->tids.turns, inner) : NULL;
 
-	if (inner)
-		note(&s->tids, t->tag | (uint32_t)inner, (uint32_t)t->pid);
+	if (last && !last->means)
+		last->means = (uint32_t)t->pid;
+	else if (number && (!last || last->means != (uint32_t)t->pid))
+		dt_turns_begin(&s->tids.turns, inner, last ? dt_ticks() : 0, (uint32_t)t->pid, 0);
+}
+
+bool dt_tids_born(struct dt_session *s, const struct dt_birth *b)
+{
+	struct dt_turn *turn;
+
+	if (!is_tagged(b->tid))
+		return false;
+	turn = dt_turns_begin(&s->tids.turns, b->tid, b->ticks, 0, s->read_until);
+	if (turn) {
+		turn->pid = b->pid;
+		turn->made = b->made;
+	}
+	/* what the kernel tells of the thread is by our number */
+	if (turn && (s->switches || s->kernel))
+		dt_tids_outer(s, b->tid, b->ticks);
+	return true;
 }
 
 /* Searches /proc for a process of that namespace with that number there, for a child that has not
@@ -79,35 +64,66 @@ static pid_t find_process(uint64_t inode, pid_t inner)
 	return found;
 }
 
-uint32_t dt_tids_outer(struct dt_session *s, uint32_t tid)
+/* Searches for a living thread with that number in its namespace. process: its process's number
+ * there; 0: not known. 0: there is none. */
+static uint32_t find(struct dt_session *s, uint32_t tid, uint32_t process, uint64_t ticks)
 {
-	struct dt_tid *e = NULL;
+	uint32_t tag = tid >> DT_TAG_SHIFT;
+	/* a traced process may have written any number: the tag is checked */
+	uint64_t inode = tag < DT_TAGS ? s->targets.namespaces.of[tag].inode : 0;
 	pid_t found = 0;
-	uint64_t inode;
+
+	if (process && process != tid) {
+		process = dt_tids_outer(s, process, ticks);
+		return is_tagged(process)
+			       ? 0
+			       : (uint32_t)dt_pid_outer_thread((pid_t)process, INNER(tid));
+	}
+	for (struct dt_target *t = s->first; t && !found; t = t->next)
+		if (!t->ended && t->tag >> DT_TAG_SHIFT == tag)
+			found = dt_pid_outer_thread(t->pid, INNER(tid));
+	if (!found && inode)
+		found = find_process(inode, INNER(tid));
+	return (uint32_t)found;
+}
+
+uint32_t dt_tids_outer(struct dt_session *s, uint32_t tid, uint64_t ticks)
+{
+	struct dt_turns *turns = &s->tids.turns;
+	struct dt_turn *turn;
+	uint32_t found = 0, process;
+	uint64_t begin, made;
 
 	if (!is_tagged(tid))
 		return tid;
-	if (s->tids.room)
-		e = entry_of(&s->tids, tid);
-	if (e && e->inner)
-		return e->outer;
-	for (struct dt_target *t = s->first; t && !found; t = t->next)
-		if (!t->ended && t->tag >> DT_TAG_SHIFT == tid >> DT_TAG_SHIFT)
-			found = dt_pid_outer_thread(t->pid, INNER(tid));
-	/* a traced process may have written any number: the tag is checked */
-	inode = tid >> DT_TAG_SHIFT < DT_TAGS ? s->targets.namespaces.of[tid >> DT_TAG_SHIFT].inode
-					      : 0;
-	if (!found && inode)
-		found = find_process(inode, INNER(tid));
+	turn = dt_turns_at(turns, tid, ticks);
+	if (turn && turn->means)
+		return turn->means;
+	if (!turn && !(turn = dt_turns_begin(turns, tid, 0, 0, 0)))
+		return tid;
+	turn->means = tid; /* unless it is found */
+	process = turn->pid;
+	begin = turn->begin;
+	made = turn->made;
+	if (turn == dt_turns_last(turns, tid)) /* else another one has the number by now */
+		found = find(s, tid, process, ticks);
 	if (!found)
 		s->tids.unknown++;
-	note(&s->tids, tid, found ? (uint32_t)found : tid);
-	return found ? (uint32_t)found : tid;
+	turn = dt_turns_at(turns, tid, ticks);
+	if (found && turn)
+		turn->means = found;
+	if (begin)
+		dt_lives_begin(s, found ? found : tid,
+			       process == tid ? (found ? found : tid)
+					      : dt_tids_outer(s, process, ticks),
+			       begin, made, process == tid);
+	return found ? found : tid;
 }
 
 void dt_tids_correct(struct dt_session *s, struct dt_record *r, size_t n)
 {
 	uint32_t inner = 0, outer = 0;
+	const struct dt_turn *turn;
 
 	if (!s->targets.namespaces.last) /* there is no other namespace */
 		return;
@@ -115,8 +131,12 @@ void dt_tids_correct(struct dt_session *s, struct dt_record *r, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (!is_tagged(r[i].tid))
 			continue;
-		if (r[i].tid != inner)
-			outer = dt_tids_outer(s, inner = r[i].tid);
+		if (r[i].tid != inner) {
+			outer = dt_tids_outer(s, inner = r[i].tid, r[i].ticks);
+			turn = dt_turns_last(&s->tids.turns, inner);
+			if (turn && turn->before) /* it depends on the time */
+				inner = 0;
+		}
 		r[i].tid = outer;
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -137,6 +157,5 @@ size_t dt_tids_inner(struct dt_session *s, uint32_t outer, uint32_t *out, size_t
 
 void dt_tids_free(struct dt_tids *t)
 {
-	free(t->at);
-	*t = (struct dt_tids){.unknown = t->unknown};
+	dt_turns_free(&t->turns);
 }

@@ -10,10 +10,16 @@
 
 #include "session/state.h"
 
+struct dt_birth;
+
 /* Notes both numbers of process t, when it is in another namespace. With the lock. */
 void dt_tids_note(struct dt_session *s, const struct dt_target *t);
-/* Returns our number of a thread, tid itself when it has no tag or is not found. With the lock. */
-uint32_t dt_tids_outer(struct dt_session *s, uint32_t tid);
+/* Notes that a tagged number is another thread's from now on, of which our number is looked for
+ * when it is asked for. False: it has no tag. With the lock. */
+bool dt_tids_born(struct dt_session *s, const struct dt_birth *b);
+/* Returns our number of the thread that had a number at that time, tid itself when it has no tag or
+ * is not found. With the lock. */
+uint32_t dt_tids_outer(struct dt_session *s, uint32_t tid, uint64_t ticks);
 /* Replaces tagged thread numbers in n records by ours. Takes the lock when there is something to
  * do. */
 void dt_tids_correct(struct dt_session *s, struct dt_record *r, size_t n);

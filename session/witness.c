@@ -12,6 +12,7 @@
 #include "arch/arch.h"
 #include "process/blocked.h"
 #include "session/clock.h"
+#include "session/lives.h"
 #include "store/store.h"
 
 #define FIRST_NS   150000     /* a wait that is younger is not looked at yet */
@@ -135,17 +136,20 @@ static bool may_look(struct dt_witness *w, uint64_t now)
 	return w->looks < A_SECOND && w->all < MOST;
 }
 
-/* Returns whether a thread is one of a traced process: a program could say of any that it waits. */
-static bool is_traced(struct dt_session *s, uint32_t tid)
+/* Returns the kernel's number of a thread, if it lives and is one of a traced process: a program
+ * could say of any that it waits. 0: it is not. */
+static pid_t traced(struct dt_session *s, uint32_t tid)
 {
 	uint32_t pid;
 	bool is;
+	pid_t number;
 
 	pthread_mutex_lock(&s->lock);
 	pid = s->store ? dt_store_pid(s->store, tid) : 0;
-	is = pid && dt_session_find(s, (pid_t)pid);
+	is = pid && dt_lives_target(s, pid) && dt_lives_is_last(s, tid);
+	number = is ? (pid_t)dt_lives_number(s, tid) : 0;
 	pthread_mutex_unlock(&s->lock);
-	return is;
+	return number;
 }
 
 /* Looks at one thread, which left its core at `left', and writes what it waits for. Returns the
@@ -155,14 +159,15 @@ static uint64_t look_at(struct dt_witness *w, uint32_t tid, uint64_t left)
 	struct dt_session *s = w->session;
 	char text[DT_BLOCKED_TEXT];
 	struct dt_waited_row row = {.tid = tid, .text = text, .begin = dt_ticks()};
+	pid_t number = traced(s, tid);
 	bool blocked, stop;
 	int rc;
 
-	if (!is_traced(s, tid))
+	if (!number)
 		return UINT64_MAX;
 	w->looks++;
 	/* it may be waiting for a processor by now */
-	blocked = dt_blocked_read(&w->blocked, (pid_t)tid, text);
+	blocked = dt_blocked_read(&w->blocked, number, text);
 	row.end = dt_ticks();
 	/* that may have taken any time */
 	pthread_mutex_lock(&w->lock);

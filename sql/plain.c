@@ -370,12 +370,13 @@ const struct dt_sql_table dt_sql_held = {
 
 /* ---- threads ---- */
 
-enum { T_THREAD, T_PROCESS, T_NAME };
+enum { T_THREAD, T_PROCESS, T_NAME, T_NUMBER };
 
 static const struct dt_sql_column thread_columns[] = {
 	[T_THREAD] = {"thread", "INTEGER", DT_SQL_PLAIN},
 	[T_PROCESS] = {"process", "INTEGER", DT_SQL_PLAIN},
 	[T_NAME] = {"name", "TEXT", DT_SQL_PLAIN},
+	[T_NUMBER] = {"number", "INTEGER", DT_SQL_PLAIN},
 	{"file", "TEXT HIDDEN", DT_SQL_FILE},
 	{0},
 };
@@ -398,8 +399,10 @@ static void thread_value(struct dt_sql_scan *s, sqlite3_context *to, int column)
 		sqlite3_result_int64(to, t->tid);
 	else if (column == T_PROCESS)
 		put_count(to, t->pid);
-	else
+	else if (column == T_NAME)
 		dt_sql_put_text(to, t->name);
+	else
+		sqlite3_result_int64(to, dt_reader_number(s->pass->reader, t->tid));
 }
 
 const struct dt_sql_table dt_sql_threads = {
@@ -414,7 +417,7 @@ const struct dt_sql_table dt_sql_threads = {
 
 /* ---- processes ---- */
 
-enum { P_PROCESS, P_PARENT, P_NAME, P_PROGRAM, P_COMMAND, P_BEGIN, P_END, P_STATUS };
+enum { P_PROCESS, P_PARENT, P_NAME, P_PROGRAM, P_COMMAND, P_BEGIN, P_END, P_STATUS, P_NUMBER };
 
 static const struct dt_sql_column process_columns[] = {
 	[P_PROCESS] = {"process", "INTEGER", DT_SQL_PLAIN},
@@ -425,6 +428,7 @@ static const struct dt_sql_column process_columns[] = {
 	[P_BEGIN] = {"begin", "INTEGER", DT_SQL_PLAIN},
 	[P_END] = {"end", "INTEGER", DT_SQL_PLAIN},
 	[P_STATUS] = {"status", "INTEGER", DT_SQL_PLAIN},
+	[P_NUMBER] = {"number", "INTEGER", DT_SQL_PLAIN},
 	{"file", "TEXT HIDDEN", DT_SQL_FILE},
 	{0},
 };
@@ -467,6 +471,9 @@ static void process_value(struct dt_sql_scan *s, sqlite3_context *to, int column
 	case P_END:
 		if (p->end_ticks)
 			sqlite3_result_int64(to, dt_sql_ns(s->pass, p->end_ticks));
+		break;
+	case P_NUMBER:
+		sqlite3_result_int64(to, dt_reader_number(s->pass->reader, p->pid));
 		break;
 	default:
 		if (p->status >= 0)

@@ -272,6 +272,12 @@ static void check_references(struct checking *k)
 		 "SELECT 'module ' || id || ' is of process ' || pid || ', which is not described' "
 		 "FROM module WHERE pid <> 0 AND pid NOT IN (SELECT pid FROM process) AND "
 		 "EXISTS (SELECT 1 FROM process)"},
+		{"again", "SELECT 'again: there is no thread or process ' || tid FROM again "
+			  "WHERE tid NOT IN (SELECT tid FROM thread) AND tid NOT IN "
+			  "(SELECT pid FROM process)"},
+		{"again", "SELECT 'again: ' || tid || ' has the number ' || ifnull(number, 'NULL') "
+			  "|| ', which cannot be' FROM again WHERE typeof(number) <> 'integer' OR "
+			  "number < 1 OR number >= 1073741824 OR tid < 1073741824"},
 		{"unhooked_caller",
 		 "SELECT 'unhooked_caller: ' || printf('%x', callee) || ' of ' || path || "
 		 "' is not in unhooked' FROM unhooked_caller c WHERE NOT EXISTS (SELECT 1 "
@@ -367,19 +373,24 @@ static void check_meta(struct checking *k)
 	static const struct {
 		const char *key;
 		int n;
-	} numbers[] = {{"cores", 1},	       {"ring_size", 1},    {"record_ticks", 1},
-		       {"longest_stop", 1},    {"whole_until", 1},  {"clockless", 2},
-		       {"held_missed", 2},     {"unknown_tids", 1}, {"revision", 1},
-		       {"cost.entry", 5},      {"cost.exit", 5},    {"cost.point", 5},
-		       {"ticks_per_second", 1}};
+	} numbers[] = {{"cores", 1},	    {"ring_size", 1},	    {"record_ticks", 1},
+		       {"longest_stop", 1}, {"whole_until", 1},	    {"clockless", 2},
+		       {"held_missed", 2},  {"unknown_tids", 1},    {"births_missed", 1},
+		       {"revision", 1},	    {"cost.entry", 5},	    {"cost.exit", 5},
+		       {"cost.point", 5},   {"ticks_per_second", 1}};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		check_number(k, numbers[i].key, numbers[i].n);
 	if (!k->recorded)
 		return;
+	dt_check_each(k->r->db, k->f, "thread",
+		      "SELECT count(DISTINCT t.tid) FROM thread t LEFT JOIN again a ON a.tid = "
+		      "t.tid WHERE ifnull(a.number, t.tid) >= 4194304 AND t.tid < 4294967295",
+		      on_unknown, k);
 	dt_check_each(
 		k->r->db, k->f, "thread",
-		"SELECT count(DISTINCT tid) FROM thread WHERE tid >= 4194304 AND tid < 4294967295",
+		"SELECT count(DISTINCT tid) FROM thread WHERE tid >= 4194304 AND tid < "
+		"4294967295 AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'again')",
 		on_unknown, k);
 	if (dt_reader_meta(k->r, "cores"))
 		dt_check_each(k->r->db, k->f, "chunk",

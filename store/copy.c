@@ -274,6 +274,7 @@ static const char *const since_sql[] = {
 	"INSERT INTO process SELECT * FROM source.process",
 	"INSERT INTO exec SELECT * FROM source.exec",
 	"INSERT INTO thread SELECT * FROM source.thread",
+	"INSERT INTO again SELECT * FROM source.again",
 	"INSERT INTO module SELECT * FROM source.module",
 	"INSERT INTO module_name SELECT * FROM source.module_name",
 	"INSERT INTO complete SELECT * FROM source.complete",

@@ -36,6 +36,7 @@ struct dt_module_info {
 			       symbols/pattern.h */
 };
 
+/* tid and pid are those of the file: see dt_reader_number(). */
 struct dt_thread_info {
 	uint32_t tid, pid;
 	const char *name;

@@ -37,6 +37,7 @@ struct dt_vals_head {
 	" begin_ticks INTEGER, end_ticks INTEGER, status INTEGER);"                                \
 	"CREATE TABLE exec(pid INTEGER, ticks INTEGER);"                                           \
 	"CREATE TABLE thread(tid INTEGER, pid INTEGER, name TEXT, UNIQUE(tid, pid));"              \
+	"CREATE TABLE again(tid INTEGER PRIMARY KEY, number INTEGER);"                             \
 	"CREATE TABLE module(id INTEGER PRIMARY KEY, pid INTEGER, base INTEGER, low INTEGER,"      \
 	" high INTEGER, path TEXT, build_id TEXT, begin_ticks INTEGER, end_ticks INTEGER);"        \
 	"CREATE TABLE module_name(module INTEGER, name TEXT);"                                     \

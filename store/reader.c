@@ -244,6 +244,14 @@ const struct dt_thread_info *dt_reader_thread(const struct dt_reader *r, uint32_
 	return low < r->tables.threads.n && t[low].tid == tid ? &t[low] : NULL;
 }
 
+uint32_t dt_reader_number(const struct dt_reader *r, uint32_t id)
+{
+	const struct dt_number_info *a = r->tables.numbers.p;
+	size_t low = dt_count_before(r->tables.numbers.n, i, a[i].id < id);
+
+	return low < r->tables.numbers.n && a[low].id == id ? a[low].number : id;
+}
+
 uint16_t dt_reader_ring_core(const struct dt_reader *r, unsigned ring)
 {
 	const char *text;

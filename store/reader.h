@@ -100,6 +100,10 @@ uint64_t dt_reader_exec(const struct dt_reader *r, uint32_t pid, uint64_t from);
 /* Returns what is known of a thread; NULL: nothing. */
 const struct dt_thread_info *dt_reader_thread(const struct dt_reader *r, uint32_t tid);
 
+/* Returns the number that the kernel had given to a thread or process. It is the one in the file,
+ * unless another one of the trace had that number before. */
+uint32_t dt_reader_number(const struct dt_reader *r, uint32_t id);
+
 /* Returns the value of a key in table meta; NULL: there is no such key. Valid until the reader is
  * closed. */
 const char *dt_reader_meta(const struct dt_reader *r, const char *key);

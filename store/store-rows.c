@@ -247,6 +247,15 @@ int dt_store_thread(struct dt_store *s, uint32_t tid, uint32_t pid, const char *
 	return dt_store_run(s, THREAD, e);
 }
 
+int dt_store_again(struct dt_store *s, uint32_t tid, uint32_t number, struct dt_error *e)
+{
+	if (dt_store_begin(s, e))
+		return -1;
+	sqlite3_bind_int64(s->statement[NUMBER], 1, tid);
+	sqlite3_bind_int64(s->statement[NUMBER], 2, number);
+	return dt_store_run(s, NUMBER, e);
+}
+
 uint32_t dt_store_pid(const struct dt_store *s, uint32_t tid)
 {
 	return dt_pids_get(&s->pids, tid);

@@ -47,6 +47,7 @@ enum statement {
 	EXEC,
 	COMPLETE,
 	THREAD,
+	NUMBER,
 	MODULE,
 	MODULE_END,
 	MODULE_NAME,

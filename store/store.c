@@ -24,6 +24,7 @@ static const char *const statement_sql[STATEMENTS] = {
 	[EXEC] = "INSERT INTO exec VALUES(?,?)",
 	[COMPLETE] = "INSERT OR IGNORE INTO complete VALUES(?,?)",
 	[THREAD] = "INSERT OR REPLACE INTO thread VALUES(?,?,?)",
+	[NUMBER] = "INSERT OR REPLACE INTO again VALUES(?,?)",
 	[MODULE] = "INSERT INTO module VALUES(NULL,?,?,?,?,?,?,?,?)",
 	[MODULE_END] = "UPDATE module SET end_ticks=? WHERE id=?",
 	[MODULE_NAME] = "INSERT INTO module_name VALUES(?,?)",

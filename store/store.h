@@ -227,6 +227,9 @@ int dt_store_exec(struct dt_store *s, uint32_t pid, uint64_t ticks, struct dt_er
 /* Adds a thread or gives it another name: its records from here on are of this process. */
 int dt_store_thread(struct dt_store *s, uint32_t tid, uint32_t pid, const char *name,
 		    struct dt_error *e);
+/* Notes which number the kernel had given to a thread, or a process, that has another one in the
+ * file because others have had that number before. */
+int dt_store_again(struct dt_store *s, uint32_t tid, uint32_t number, struct dt_error *e);
 /* A stretch of time in which a session recorded nothing, because it was told not to. */
 #define DT_NOT_KNOWN (~0ull)
 struct dt_pause {

@@ -220,6 +220,16 @@ static int take_thread(struct dt_tables *t, sqlite3_stmt *q)
 	return 0;
 }
 
+static int take_number(struct dt_tables *t, sqlite3_stmt *q)
+{
+	struct dt_number_info *i = add(&t->numbers, sizeof(*i));
+
+	if (!i)
+		return -1;
+	*i = (struct dt_number_info){(uint32_t)u64(q, 0), (uint32_t)u64(q, 1)};
+	return 0;
+}
+
 static int take_process(struct dt_tables *t, sqlite3_stmt *q)
 {
 	struct dt_process_info *p = add(&t->processes, sizeof(*p));
@@ -404,11 +414,19 @@ static int name_functions(struct dt_tables *t)
 	return dt_shown_update(&t->shown, &rows);
 }
 
+static int take_numbers(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
+{
+	if (!has_table(db, "again"))
+		return 0;
+	return take_all(t, db, "SELECT tid, number FROM again WHERE ?1=0 ORDER BY tid", 0,
+			take_number, e);
+}
+
 int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 {
 	/* small tables that may change are read again, the others from where they ended */
 	t->threads.n = t->processes.n = t->meta.n = t->clocks.n = t->modules.n = t->events.n =
-		t->execs.n = t->pauses.n = 0;
+		t->execs.n = t->pauses.n = t->numbers.n = 0;
 	if (has_table(db, "event") &&
 	    take_all(t, db,
 		     "SELECT subsystem, event, subsystem_name, name, description FROM event "
@@ -418,6 +436,8 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 	if (has_table(db, "exec") &&
 	    take_all(t, db, "SELECT pid, ticks FROM exec WHERE ?1=0 ORDER BY pid, ticks", 0,
 		     take_exec, e))
+		return -1;
+	if (take_numbers(t, db, e))
 		return -1;
 	if (has_table(db, "pause") &&
 	    take_all(
@@ -490,7 +510,7 @@ void dt_tables_free(struct dt_tables *t)
 	struct dt_array *all[] = {&t->sites,	    &t->functions, &t->modules, &t->threads,
 				  &t->processes,    &t->clocks,	   &t->meta,	&t->events,
 				  &t->types,	    &t->execs,	   &t->helds,	&t->holds,
-				  &t->held_threads, &t->pauses,	   &t->jit};
+				  &t->held_threads, &t->pauses,	   &t->jit,	&t->numbers};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		free(all[i]->p);

@@ -25,12 +25,13 @@ struct dt_tables {
 	 * struct dt_thread_info, sorted by tid; if a tid was described several times, the last one
 	 */
 	struct dt_array threads;
-	struct dt_array events; /* struct dt_event_row, sorted by subsystem and event */
-	struct dt_array execs;	/* struct dt_exec_info, sorted by pid and ticks */
-	struct dt_array helds;	/* struct dt_hold_info, one for each row in the file, sorted by tid
-				   and begin */
-	struct dt_array holds;	/* struct dt_times made of helds: thread by thread, ascending,
-				   overlapping ones put together... */
+	struct dt_array events;	 /* struct dt_event_row, sorted by subsystem and event */
+	struct dt_array numbers; /* struct dt_number_info, sorted by id */
+	struct dt_array execs;	 /* struct dt_exec_info, sorted by pid and ticks */
+	struct dt_array helds;	 /* struct dt_hold_info, one for each row in the file, sorted by tid
+				    and begin */
+	struct dt_array holds;	 /* struct dt_times made of helds: thread by thread, ascending,
+				    overlapping ones put together... */
 	struct dt_array held_threads; /* ...and struct dt_held_thread: where each thread's are in
 					 holds; by tid */
 	struct dt_array pauses; /* struct dt_times, by begin: nothing was recorded, or something
@@ -55,6 +56,11 @@ struct dt_hold_info {
 struct dt_held_thread {
 	uint32_t tid;
 	size_t first, n;
+};
+
+/* The kernel's number of a thread or process that has another one in the file. */
+struct dt_number_info {
+	uint32_t id, number;
 };
 
 struct dt_meta {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "target/append.h"
+#include "target/birth.h"
 #include "target/calls.h"
 #include "target/careful.h"
 #include "target/request.h"
@@ -22,6 +23,7 @@ static void count_clockless(const struct dt_record *rec)
 static void begin_process(void)
 {
 	bool strange = !dt_is_confined() && dt_call4(DT_SYS_GETPPID, 0, 0, 0, 0) <= 1;
+	bool born = !strange && dt_birth_tell(0);
 
 	process_block.pid = dt_is_confined() ? 0 : (uint32_t)dt_call4(DT_SYS_GETPID, 0, 0, 0, 0);
 	if (strange)
@@ -35,8 +37,8 @@ static void begin_process(void)
 	if (strange)
 		return;
 	/* a child of a watched process is not watched: it waits until its sites are switched off */
-	dt_request_tell(DT_REQUEST_PROCESS,
-			session.watches && !session.all && !dt_is_watched_id(process_block.pid));
+	dt_request_process(born,
+			   session.watches && !session.all && !dt_is_watched_id(process_block.pid));
 }
 
 /* Does the work of dt_slow(). */

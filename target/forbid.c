@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "target/forbid.h"
+#include "target/birth.h"
 #include "target/calls.h"
 #include "target/request.h"
 
@@ -80,16 +81,16 @@ void dt_before_call(const uint64_t *argument)
 	}
 }
 
-void dt_before_clone(uint64_t flags)
+uint64_t dt_before_clone(uint64_t flags)
 {
-	if (!(flags & CLONE_VM) || (flags & (CLONE_SETTLS | CLONE_VFORK)))
-		return;
-	dt_fast_path_leave();
+	if ((flags & CLONE_VM) && !(flags & (CLONE_SETTLS | CLONE_VFORK)))
+		dt_fast_path_leave();
+	return dt_before_vfork();
 }
 
-void dt_before_clone3(const uint64_t *args)
+uint64_t dt_before_clone3(const uint64_t *args)
 {
-	dt_before_clone(args[0]);
+	return dt_before_clone(args[0]);
 }
 
 void dt_after_vfork(void)

@@ -14,10 +14,11 @@ void dt_before_call(const uint64_t *argument);
 /*
  * A clone without a thread block of its own would append with its maker's rseq block, which does
  * not protect it. If the maker sleeps meanwhile (as in vfork) the child marks the block: see clone
- * in hook.S. If both run, no thread of the process can append by rseq any more.
+ * in hook.S. If both run, no thread of the process can append by rseq any more. Both return the
+ * time for the child: dt_born().
  */
-void dt_before_clone(uint64_t flags);
-void dt_before_clone3(const uint64_t *args); /* struct clone_args, made by libc itself */
+uint64_t dt_before_clone(uint64_t flags);
+uint64_t dt_before_clone3(const uint64_t *args); /* struct clone_args, made by libc itself */
 
 /* The parent's rseq block still has the child's mark. Registering it anew stores the core. */
 void dt_after_vfork(void);

@@ -21,8 +21,7 @@ bool dt_controller_is_gone(void)
 	return (owner & FUTEX_OWNER_DIED) || !(owner & FUTEX_TID_MASK);
 }
 
-/* Looks whether the controller still follows processes and modules. */
-static bool controller_follows(void)
+bool dt_controller_follows(void)
 {
 	return __atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != DT_STOPPED;
 }
@@ -47,7 +46,7 @@ static struct dt_request *find_request(bool wait)
 {
 	struct dt_request *q = claim_request();
 
-	while (!q && wait && !dt_controller_is_gone() && controller_follows()) {
+	while (!q && wait && !dt_controller_is_gone() && dt_controller_follows()) {
 		dt_bell_ring();
 		dt_futex_wait(&session.request[0].state, session.request[0].state, DT_MS);
 		q = claim_request();
@@ -74,7 +73,7 @@ static void post(uint32_t kind, bool wait, uint64_t path, int dirfd)
 	uint64_t fs;
 	bool timed;
 
-	if (dt_controller_is_gone() || !controller_follows())
+	if (dt_controller_is_gone() || !dt_controller_follows())
 		return;
 	if (dt_is_confined() || dt_is_strict()) {
 		__atomic_add_fetch(&session.unsent, 1, __ATOMIC_RELAXED);
@@ -107,7 +106,7 @@ static void post(uint32_t kind, bool wait, uint64_t path, int dirfd)
 	for (unsigned rounds = 0;; rounds++) {
 		uint32_t state = __atomic_load_n(&q->state, __ATOMIC_ACQUIRE);
 
-		if (state == DT_REQUEST_DONE || dt_controller_is_gone() || !controller_follows())
+		if (state == DT_REQUEST_DONE || dt_controller_is_gone() || !dt_controller_follows())
 			break;
 		if (rounds >= PATIENCE && __atomic_load_n(&kept_block.opted_out, __ATOMIC_ACQUIRE))
 			break;
@@ -129,6 +128,11 @@ static void tell_of(uint32_t kind, bool wait, uint64_t path, int dirfd)
 void dt_request_tell(uint32_t kind, bool wait)
 {
 	tell_of(kind, wait, 0, -1);
+}
+
+void dt_request_process(bool born, bool wait)
+{
+	tell_of(DT_REQUEST_PROCESS, wait, born, -1);
 }
 
 void dt_modules_changed(void)

@@ -12,11 +12,17 @@ void dt_bell_ring(void);
 /* The kernel sets FUTEX_OWNER_DIED in a robust futex when its owner ends, however it ends. */
 bool dt_controller_is_gone(void);
 
+/* Looks whether the controller still follows processes and modules. */
+bool dt_controller_follows(void);
+
 /*
  * Tells the controller something (DT_REQUEST_...). With wait, this returns when the controller has
  * dealt with it, or has gone.
  */
 void dt_request_tell(uint32_t kind, bool wait);
+
+/* Tells it of this forked process. born: its birth has been told. */
+void dt_request_process(bool born, bool wait);
 
 /* called by hook.S */
 void dt_modules_changed(void);

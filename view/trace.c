@@ -16,9 +16,11 @@ static const char *track_kind(uint8_t kind)
 	return kind < DT_TRACK_KINDS ? name[kind] : "?";
 }
 
-static void thread_name(char *to, size_t n, const struct dt_thread_info *info, uint32_t tid)
+static void thread_name(struct dt_asked *a, char *to, size_t n, const struct dt_thread_info *info,
+			uint32_t tid)
 {
-	snprintf(to, n, "%s %u", info && *info->name ? info->name : "thread", tid);
+	snprintf(to, n, "%s %u", info && *info->name ? info->name : "thread",
+		 dt_reader_number(dt_windows_reader(a->p->windows), tid));
 }
 
 void dt_track_name(struct dt_asked *a, const struct dt_track *t)
@@ -34,7 +36,7 @@ void dt_track_name(struct dt_asked *a, const struct dt_track *t)
 		if (t->id >= DT_TRACK_NOBODY(0))
 			snprintf(name, sizeof(name), "interrupts of core %u", t->id & 0xffff);
 		else
-			thread_name(name, sizeof(name), info, t->id);
+			thread_name(a, name, sizeof(name), info, t->id);
 		break;
 	}
 	case DT_TRACK_CORE:
@@ -91,11 +93,13 @@ static void processes(struct dt_asked *a)
 {
 	struct dt_json *out = &a->answer->text;
 	size_t n;
-	const struct dt_process_info *p = dt_reader_processes(dt_windows_reader(a->p->windows), &n);
+	const struct dt_reader *r = dt_windows_reader(a->p->windows);
+	const struct dt_process_info *p = dt_reader_processes(r, &n);
 
 	dt_json_print(out, "\"processes\":[");
 	for (size_t i = 0; i < n; i++) {
-		dt_json_print(out, "%s{\"pid\":%u,\"name\":", i ? "," : "", p[i].pid);
+		dt_json_print(out, "%s{\"pid\":%u,\"number\":%u,\"name\":", i ? "," : "", p[i].pid,
+			      dt_reader_number(r, p[i].pid));
 		dt_json_string(out, p[i].cmdline);
 		dt_json_print(out, "}");
 	}
@@ -117,7 +121,7 @@ static void threads(struct dt_asked *a)
 		if (dt_pyramid_track(a->p->pyramid, DT_TRACK_THREAD, t[i].tid))
 			continue;
 		dt_json_print(out, "%s{\"tid\":%u,\"pid\":%u,\"name\":", comma, t[i].tid, t[i].pid);
-		thread_name(name, sizeof(name), &t[i], t[i].tid);
+		thread_name(a, name, sizeof(name), &t[i], t[i].tid);
 		dt_json_string(out, name);
 		dt_json_print(out, "}");
 		comma = ",";

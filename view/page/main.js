@@ -199,7 +199,7 @@ function take(trace) {
 	if (whole) state.to = state.length;
 	state.tracks = (trace.error ? [] : [...trace.tracks, ...activity_tracks()]).map(t => ({...t, open: open.has(t.track)}))
 		.sort((a, b) => order[a.kind] - order[b.kind] || a.pid - b.pid || a.id - b.id);
-	for (const p of trace.processes) state.processes.set(p.pid, (p.name.split(" ")[0].split("/").pop() || "process") + " " + p.pid);
+	for (const p of trace.processes) state.processes.set(p.pid, (p.name.split(" ")[0].split("/").pop() || "process") + " " + p.number);
 	for (const t of state.tracks) if (t.kind === "thread") { state.pids.set(t.id, t.pid || t.id); state.threads.set(t.id, t.name); }
 	for (const t of trace.threads) { state.pids.set(t.tid, t.pid || t.tid); state.threads.set(t.tid, t.name); }
 	by_id("title").textContent = trace.name;

@@ -648,6 +648,9 @@ execveat:
  */
 	.globl	vfork
 vfork:
+	call	call_c
+	.long	dt_before_vfork - .
+	mov	%rax, %r9
 	pop	%rdi
 	mov	$58, %eax
 	syscall
@@ -655,6 +658,10 @@ vfork:
 	test	%eax, %eax
 	jne	1f
 	fix DT_FIX_CPU, 4, movl $-1, %fs:UNKNOWN
+	mov	%r9, %rdx
+	call	call_c
+	.long	dt_born - .
+	xor	%eax, %eax
 	jmp	*vfork_back(%rip)
 1:	fix DT_FIX_CPU, 1, cmpl $-1, %fs:UNKNOWN
 	jne	2f
@@ -675,6 +682,8 @@ vfork:
  * would follow it once more.
  *
  * Only thread blocks of libc's, whose first and third word point to themselves, are written to.
+ * Then a child that has its maker's memory tells of its birth; a process with memory of its own does
+ * so at its first record (target/append.c, begin_process()).
  */
 .macro clone_call name, nr
 	.globl	\name
@@ -684,6 +693,7 @@ vfork:
 	mov	%rdi, %rdx
 	call	call_c
 	.long	dt_before_\name - .
+	mov	%rax, %r9				/* for the child; libc does not use it any more */
 	pop	%r10
 	pop	%rdx
 	mov	$\nr, %eax
@@ -692,6 +702,14 @@ vfork:
 	jne	1f
 	\name\()_child
 	fix DT_FIX_CPU, 4, movl $-1, %fs:UNKNOWN
+4:	push	%rdx
+	push	%r10
+	mov	%r9, %rdx
+	call	call_c
+	.long	dt_born - .
+	pop	%r10
+	pop	%rdx
+	xor	%eax, %eax
 	jmp	3f
 1:	\name\()_vforked				/* CLONE_VFORK: the child had the block */
 	je	3f
@@ -711,9 +729,9 @@ vfork:
 	test	$0x00080000, %edi			/* CLONE_SETTLS */
 	je	2f
 	cmp	%r8, %fs:0
-	jne	3f
+	jne	4f
 	cmp	%r8, %fs:16
-	jne	3f
+	jne	4f
 	fix DT_FIX_ARM, 4, movq $0, %fs:UNKNOWN
 2:
 .endm
