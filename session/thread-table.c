@@ -175,6 +175,9 @@ void dt_thread_table_new(struct dt_session *s, const struct dt_record *r)
 
 	if (r->tid == DT_NO_TID || is_recorded(s, r->tid))
 		return;
+	/* what the kernel tells of a thread may be older than its birth */
+	if (r->kind && r->kind != DT_SWITCH && r->kind != DT_RUNDOWN)
+		dt_lives_seen(s, r->tid);
 	pid = dt_thread_table_process(s, r->tid);
 	if (!pid)
 		pid = dt_lives_process_of(s, r->tid);
@@ -215,8 +218,6 @@ void dt_thread_table_note(struct dt_session *s, uint32_t tid, uint32_t pid, cons
 
 	if (!tid || !grow_threads(s))
 		return;
-	if (pid || name)
-		dt_lives_seen(s, tid);
 	entry = entry_of(s, tid);
 	s->threads += !entry->tid;
 	*entry = (struct dt_thread_entry){tid, pid, entry->domains, name != NULL, ""};
