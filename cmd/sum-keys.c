@@ -9,23 +9,10 @@
 #include "core/plain.h"
 #include "core/signature.h"
 #include "filter/operand.h"
+#include "filter/sums-table.h"
 #include "show/failure.h"
 
 #define TEXT 4096u
-
-const char *dt_sum_number(char *text, __int128 v)
-{
-	unsigned __int128 rest = v < 0 ? -(unsigned __int128)v : (unsigned __int128)v;
-	char *p = text + 47;
-
-	*p = '\0';
-	do
-		*--p = (char)('0' + rest % 10);
-	while (rest /= 10);
-	if (v < 0)
-		*--p = '-';
-	return p;
-}
 
 static const char *name_of(const struct dt_formats *f, uint64_t function)
 {
@@ -107,8 +94,8 @@ static bool put_typed(struct dt_formats *f, uint32_t function, const struct dt_s
 
 static const char *number_text(const struct dt_sums_part *p, char *text)
 {
-	return dt_sum_number(text,
-			     p->negative ? (__int128)(int64_t)p->number : (__int128)p->number);
+	return dt_sums_number(text,
+			      p->negative ? (__int128)(int64_t)p->number : (__int128)p->number);
 }
 
 /* ---- for people ---- */

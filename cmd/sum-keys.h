@@ -15,7 +15,4 @@ const char *dt_sum_key_text(struct dt_formats *f, const struct dt_sums_row *row,
 void dt_sum_key_json(struct dt_formats *f, const struct dt_sums_row *row,
 		     const struct dt_sums_term *term, const struct dt_sums_part *part);
 
-/* Returns a number in decimal; text has room for 48 bytes. */
-const char *dt_sum_number(char *text, __int128 v);
-
 #endif

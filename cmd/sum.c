@@ -47,7 +47,7 @@ static const char help[] =
 struct sum {
 	const char *text[DT_SUMS_MOST];
 	size_t n;
-	struct dt_sum_shown how;
+	struct dt_sums_shown how;
 	struct dt_range_options when;
 	bool json, live;
 	uint64_t turns;		/* with -p: so many seconds; 0: until it is told to end */
@@ -59,7 +59,7 @@ struct sum {
 
 static int append_row(void *ctx, const struct dt_sums_row *row)
 {
-	struct dt_sum_table *t = ctx;
+	struct dt_sums_table *t = ctx;
 	struct dt_sums_row **more;
 
 	if (t->rows % 64 == 0) {
@@ -73,17 +73,17 @@ static int append_row(void *ctx, const struct dt_sums_row *row)
 }
 
 /* Makes the tables of sums; the rows stay theirs. NULL: out of memory. */
-static struct dt_sum_table *tables_of(const struct sum *o, struct dt_sums *s)
+static struct dt_sums_table *tables_of(const struct sum *o, struct dt_sums *s)
 {
-	struct dt_sum_table *t = calloc(o->n + 1, sizeof(*t));
+	struct dt_sums_table *t = calloc(o->n + 1, sizeof(*t));
 
 	for (size_t i = 0; t && i < o->n; i++) {
 		struct dt_sums_totals totals = dt_sums_totals(s, i);
 
-		t[i] = (struct dt_sum_table){.text = o->text[i],
-					     .words = *dt_sums_words(s, i),
-					     .calls = totals.calls,
-					     .others = totals.others};
+		t[i] = (struct dt_sums_table){.text = o->text[i],
+					      .words = *dt_sums_words(s, i),
+					      .calls = totals.calls,
+					      .others = totals.others};
 		if (dt_sums_each(s, i, false, append_row, &t[i])) {
 			dt_sum_tables_free(t, i + 1);
 			return NULL;
@@ -94,7 +94,7 @@ static struct dt_sum_table *tables_of(const struct sum *o, struct dt_sums *s)
 
 /* ---- printing ---- */
 
-static void print(const struct sum *o, struct dt_sum_table *t, size_t n)
+static void print(const struct sum *o, struct dt_sums_table *t, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (o->json)
@@ -104,7 +104,7 @@ static void print(const struct sum *o, struct dt_sum_table *t, size_t n)
 		if (o->json)
 			dt_sum_table_json(&t[i], &o->how);
 		else
-			dt_sum_table_print(&t[i], &o->how);
+			dt_sums_table_print(stdout, &t[i], &o->how);
 	}
 	if (o->json)
 		puts(n ? "\n]" : "[]");
@@ -121,7 +121,7 @@ static int sum_calls(struct dt_reader *r, struct sum *o)
 	struct dt_reader_range range = {.order = DT_BY_THREAD};
 	struct dt_error e;
 	struct dt_sums *s = dt_sums_new(o->text, o->n, &m, &e);
-	struct dt_sum_table *t = NULL;
+	struct dt_sums_table *t = NULL;
 	int status = 2;
 
 	if (!s) {
@@ -158,7 +158,7 @@ out:
 
 static int print_made(struct dt_reader *r, const struct sum *o, bool more)
 {
-	struct dt_sum_table *t;
+	struct dt_sums_table *t;
 	struct dt_error e;
 	long n = dt_sum_tables_read(r, &t, &e);
 
@@ -222,7 +222,7 @@ static void run_printing(const struct sum *o, pid_t parent)
 	if (!r)
 		exit(status);
 	formats.reader = r;
-	of.how.formats = &formats;
+	dt_sum_table_names(&of.how, &formats);
 	status = print_live(r, &of, o->of.pidfd);
 	dt_cmd_say_records_lost(r);
 	exit(status);
@@ -280,12 +280,12 @@ static int sum_process(struct sum *o)
 
 /* ---- the command ---- */
 
-static bool parse_sort(struct dt_sum_shown *how, const char *text)
+static bool parse_sort(struct dt_sums_shown *how, const char *text)
 {
 	static const char *const name[] = {"calls", "sum", "avg", "min", "max", "key"};
 
 	how->sorted = true;
-	for (how->sort = DT_SUM_CALLS; how->sort <= DT_SUM_KEY; how->sort++)
+	for (how->sort = DT_SUMS_BY_CALLS; how->sort <= DT_SUMS_BY_KEY; how->sort++)
 		if (!strcmp(text, name[how->sort]))
 			return true;
 	dt_cmd_fail("cannot sort by '%s'; columns are calls, sum, avg, min, max, key", text);
@@ -413,7 +413,8 @@ static int check(const struct sum *o)
 
 int dt_cmd_sum(int argc, char **argv)
 {
-	struct sum o = {.of = {.word = {"devtrace", "attach"}, .words = 2}};
+	struct sum o = {.how.more = "without -n all are shown",
+			.of = {.word = {"devtrace", "attach"}, .words = 2}};
 	struct dt_live live = {.process = -1, .tell.fd = -1};
 	struct dt_formats formats = {0};
 	struct dt_reader *r;
@@ -430,7 +431,7 @@ int dt_cmd_sum(int argc, char **argv)
 	r = dt_cmd_open(argc, argv, "sum", NULL, &status);
 	if (r) {
 		formats.reader = r;
-		o.how.formats = &formats;
+		dt_sum_table_names(&o.how, &formats);
 		status = o.n	  ? sum_calls(r, &o)
 			 : o.live ? print_live(r, &o, live.process)
 				  : print_made(r, &o, false);

@@ -5,25 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "filter/times.h"
 #include "show/json.h"
 #include "cmd/open.h"
-
-const char *dt_table_ns_text(char *text, double ns)
-{
-	if (ns < 1e6)
-		snprintf(text, 32, "%8.3f us", ns / 1e3);
-	else if (ns < 1e9)
-		snprintf(text, 32, "%8.3f ms", ns / 1e6);
-	else
-		snprintf(text, 32, "%8.3f s ", ns / 1e9);
-	return text;
-}
 
 void dt_table_ns(double ns)
 {
 	char text[32];
 
-	printf(" %s", dt_table_ns_text(text, ns));
+	printf(" %s", dt_times_text(text, ns));
 }
 
 void dt_table_time(const struct dt_reader *r, uint64_t ticks)

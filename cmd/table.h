@@ -8,8 +8,6 @@
 /* Print a blank and a time, 12 columns together: "    1.234 us". */
 void dt_table_time(const struct dt_reader *r, uint64_t ticks);
 void dt_table_ns(double ns);
-/* Writes such a time, 11 columns, to text, which has room for 32 bytes. Returns text. */
-const char *dt_table_ns_text(char *text, double ns);
 
 /* Prints a text as a JSON string. */
 void dt_table_json(const char *s);

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/table.h"
 #include "cmd/tui-work.h"
+#include "filter/times.h"
 #include "show/marks.h"
 
 enum { BEGIN, TIME, NAME };
@@ -419,7 +419,7 @@ static void put_time(const struct tui *t, struct dt_tui_row *to, uint64_t ticks)
 	uint64_t ns = (uint64_t)((unsigned __int128)ticks * per_tick >> 32);
 	char text[32];
 
-	dt_tui_append(to->columns, sizeof(to->columns), "%s", dt_table_ns_text(text, (double)ns));
+	dt_tui_append(to->columns, sizeof(to->columns), "%s", dt_times_text(text, (double)ns));
 }
 
 static void row(struct tui *t, size_t i, struct dt_tui_row *to)

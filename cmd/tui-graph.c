@@ -9,8 +9,8 @@
 #include "analyse/chosen.h"
 #include "analyse/feed.h"
 #include "analyse/same.h"
-#include "cmd/table.h"
 #include "cmd/tui-work.h"
+#include "filter/times.h"
 
 enum { TOTAL, SELF, CALLS, MEAN, WAITING, NAME };
 
@@ -356,8 +356,8 @@ static void put_sum(const struct tui *t, struct dt_tui_row *to, const struct dt_
 	if (s->timed)
 		dt_tui_append(
 			to->columns, size, "%s",
-			dt_table_ns_text(text, (double)s->sum * dt_reader_ns_per_tick(t->reader) /
-						       (double)s->timed));
+			dt_times_text(text, (double)s->sum * dt_reader_ns_per_tick(t->reader) /
+						    (double)s->timed));
 	else
 		dt_tui_append(to->columns, size, "%11s", "-");
 	dt_tui_append(to->columns, size, "  ");

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cmd/open.h"
-#include "cmd/table.h"
 #include "cmd/tui-work.h"
+#include "filter/times.h"
 #include "process/threads.h"
 
 #define LEAST_ROWS    6
@@ -60,7 +60,7 @@ void dt_tui_ticks(const struct tui *t, char *text, size_t size, uint64_t ticks)
 	char time[32];
 
 	dt_tui_append(text, size, "%s",
-		      dt_table_ns_text(time, (double)ticks * dt_reader_ns_per_tick(t->reader)));
+		      dt_times_text(time, (double)ticks * dt_reader_ns_per_tick(t->reader)));
 }
 
 void dt_tui_indent(char *text, size_t size, unsigned level, char sign)

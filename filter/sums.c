@@ -1,175 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums over calls, by the values of keys. */
-#include "filter/sums.h"
-
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
-#include "filter/failures.h"
 #include "filter/filter.h"
+#include "filter/sums-work.h"
 
 #define KEY_MOST 4096u /* bytes of all keys of a row: texts, callers, and numbers of 9 bytes */
-
-/* Bits of a note for one sum. */
-#define COUNTS	 8u /* it is wanted by what was known at its beginning */
-#define BITS	 4u
-#define ALL_BITS 15u
-
-/* Where a function has the values that a sum wants. */
-struct places {
-	struct dt_call_operand_place at[1 + DT_SUMS_KEYS]; /* of the value, and of the keys */
-};
-
-struct sum {
-	struct dt_sums_words words;
-	struct dt_filter *filter; /* NULL: all calls are wanted */
-	struct places *function;  /* by row */
-	uint32_t functions;
-	struct dt_sums_row **slot; /* open addressing by key; size is a power of two */
-	size_t size;
-	struct dt_sums_row **row; /* in the order of `number' */
-	uint32_t rows, room;
-	size_t bytes; /* of the rows */
-	struct dt_sums_totals totals;
-};
-
-struct dt_sums {
-	struct sum *sum;
-	size_t n;
-	char *text; /* the words of all of them */
-	struct dt_meanings meanings;
-	struct dt_failures failures;
-	uint64_t seed; /* of hashes: a program must not choose which keys collide */
-	bool no_memory;
-};
-
-/* ---- making and freeing ---- */
-
-static char *append(char *p, char *end, const char *text)
-{
-	size_t n = strlen(text) + 1;
-
-	if ((size_t)(end - p) < n)
-		return NULL;
-	memcpy(p, text, n);
-	return p + n;
-}
-
-static int make(struct dt_sums *s, struct sum *u, const char *text, struct dt_error *e)
-{
-	if (dt_sums_parse(&u->words, text, e))
-		return -1;
-	if (!u->words.filter)
-		return 0;
-	u->filter = dt_filter_new(u->words.filter, &s->meanings, e);
-	return u->filter ? 0 : -1;
-}
-
-struct dt_sums *dt_sums_new(const char *const *text, size_t n, const struct dt_meanings *meanings,
-			    struct dt_error *e)
-{
-	struct dt_sums *s = calloc(1, sizeof(*s));
-	size_t bytes = 0;
-	char *p;
-
-	if (!s)
-		goto no_memory;
-	s->meanings = s->failures.meanings = *meanings;
-	if (getrandom(&s->seed, sizeof(s->seed), 0) != sizeof(s->seed))
-		s->seed = (uint64_t)(uintptr_t)s;
-	if (n > DT_SUMS_MOST) {
-		dt_fail(e, "too many sums: %u at most", DT_SUMS_MOST);
-		goto fail;
-	}
-	for (size_t i = 0; i < n; i++)
-		bytes += strlen(text[i]) + 1;
-	s->sum = calloc(n + 1, sizeof(*s->sum));
-	s->text = p = malloc(bytes + 1);
-	if (!s->sum || !p)
-		goto no_memory;
-	for (; s->n < n; s->n++) {
-		char *words = p;
-
-		p = append(p, s->text + bytes, text[s->n]);
-		if (make(s, &s->sum[s->n], words, e))
-			goto fail;
-	}
-	return s;
-no_memory:
-	dt_fail(e, "out of memory");
-fail:
-	dt_sums_free(s);
-	return NULL;
-}
-
-void dt_sums_free(struct dt_sums *s)
-{
-	if (!s)
-		return;
-	/* the one that could not be made has nothing but zeros */
-	for (size_t i = 0; s->sum && i < s->n; i++) {
-		struct sum *u = &s->sum[i];
-
-		for (uint32_t k = 0; k < u->rows; k++) {
-			free(u->row[k]->bucket);
-			free(u->row[k]);
-		}
-		free(u->row);
-		free(u->slot);
-		free(u->function);
-		dt_filter_free(u->filter);
-	}
-	dt_failures_free(&s->failures);
-	free(s->sum);
-	free(s->text);
-	free(s);
-}
-
-bool dt_sums_failed(const struct dt_sums *s)
-{
-	bool failed = s->no_memory || s->failures.no_memory;
-
-	for (size_t i = 0; i < s->n; i++)
-		failed |= s->sum[i].filter && dt_filter_failed(s->sum[i].filter);
-	return failed;
-}
-
-size_t dt_sums_count(const struct dt_sums *s)
-{
-	return s->n;
-}
-
-const struct dt_sums_words *dt_sums_words(const struct dt_sums *s, size_t i)
-{
-	return &s->sum[i].words;
-}
-
-bool dt_sums_wants_arguments(const struct dt_sums *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (s->sum[i].words.value.what == DT_SUMS_ARGUMENT)
-			return true;
-	for (size_t i = 0; i < s->n; i++)
-		for (unsigned k = 0; k < s->sum[i].words.keys; k++)
-			if (s->sum[i].words.key[k].what == DT_SUMS_ARGUMENT)
-				return true;
-	return false;
-}
-
-struct dt_filter *dt_sums_filter(const struct dt_sums *s, size_t i)
-{
-	return s->sum[i].filter;
-}
-
-const char *dt_sums_beyond_calls(const struct dt_sums *s)
-{
-	const char *beyond = NULL;
-
-	for (size_t i = 0; i < s->n && !beyond; i++)
-		beyond = s->sum[i].filter ? dt_filter_beyond_calls(s->sum[i].filter) : NULL;
-	return beyond;
-}
 
 /* ---- which calls ---- */
 
@@ -179,7 +16,7 @@ uint32_t dt_sums_nobody(const struct dt_sums *s)
 
 	for (size_t i = 0; i < s->n; i++)
 		if (s->sum[i].filter)
-			note |= dt_filter_nobody(s->sum[i].filter) << BITS * i;
+			note |= dt_filter_nobody(s->sum[i].filter) << DT_SUMS_BITS * i;
 	return note;
 }
 
@@ -189,13 +26,13 @@ uint32_t dt_sums_begin(struct dt_sums *s, const struct dt_call *c, uint32_t call
 
 	for (size_t i = 0; i < s->n; i++) {
 		struct dt_filter *f = s->sum[i].filter;
-		uint32_t around = caller >> BITS * i & DT_AROUND_ALL, own = 0;
+		uint32_t around = caller >> DT_SUMS_BITS * i & DT_AROUND_ALL, own = 0;
 
 		if (f)
 			own = dt_filter_around(f, around, c->function);
 		if (!f || dt_filter_begin(f, c, around))
-			own |= COUNTS;
-		note |= own << BITS * i;
+			own |= DT_SUMS_COUNTS;
+		note |= own << DT_SUMS_BITS * i;
 	}
 	return note;
 }
@@ -205,15 +42,16 @@ bool dt_sums_counts(uint32_t note)
 	return note & 0x88888888u;
 }
 
-_Static_assert(DT_SUMS_MOST *BITS <= 32 && (DT_AROUND_ALL & COUNTS) == 0, "a note has the bits");
+_Static_assert(DT_SUMS_MOST *DT_SUMS_BITS <= 32 && (DT_AROUND_ALL & DT_SUMS_COUNTS) == 0,
+	       "a note has the bits");
 
 /* ---- values ---- */
 
-static struct places *places_of(struct dt_sums *s, struct sum *u, uint32_t function)
+static struct dt_sums_places *places_of(struct dt_sums *s, struct dt_sums_one *u, uint32_t function)
 {
 	if (function >= u->functions) {
 		uint32_t n = function + 1 + function / 2;
-		struct places *more = realloc(u->function, n * sizeof(*more));
+		struct dt_sums_places *more = realloc(u->function, n * sizeof(*more));
 
 		if (!more) {
 			s->no_memory = true;
@@ -227,7 +65,7 @@ static struct places *places_of(struct dt_sums *s, struct sum *u, uint32_t funct
 }
 
 /* Reads a value of a call, a result or an argument; which: 0 for the value, 1 on for keys. */
-static bool read_value(struct dt_sums *s, struct sum *u, const struct dt_sums_term *t,
+static bool read_value(struct dt_sums *s, struct dt_sums_one *u, const struct dt_sums_term *t,
 		       unsigned which, const struct dt_call *c, const struct dt_sums_around *a,
 		       struct dt_call_number *n)
 {
@@ -236,7 +74,7 @@ static bool read_value(struct dt_sums *s, struct sum *u, const struct dt_sums_te
 									    : DT_OPERAND_ARGUMENT,
 					  .index = t->index,
 					  .name = t->name};
-	struct places *p = places_of(s, u, c->function);
+	struct dt_sums_places *p = places_of(s, u, c->function);
 
 	if (!p)
 		return false;
@@ -253,7 +91,7 @@ static bool read_value(struct dt_sums *s, struct sum *u, const struct dt_sums_te
 }
 
 /* Reads what is to be summed up. */
-static bool value_of(struct dt_sums *s, struct sum *u, const struct dt_call *c,
+static bool value_of(struct dt_sums *s, struct dt_sums_one *u, const struct dt_call *c,
 		     const struct dt_sums_around *a, struct dt_call_number *n)
 {
 	const struct dt_sums_term *t = &u->words.value;
@@ -290,7 +128,7 @@ __int128 dt_sums_lowest(unsigned bucket)
 	return 1 - ((__int128)1 << (64 - bucket));
 }
 
-static void add_value(struct dt_sums *s, struct sum *u, struct dt_sums_row *row,
+static void add_value(struct dt_sums *s, struct dt_sums_one *u, struct dt_sums_row *row,
 		      const struct dt_call_number *n)
 {
 	bool first = row->calls - row->unknown == 1; /* this call has been counted */
@@ -390,8 +228,8 @@ struct dt_sums_part dt_sums_part(const struct dt_sums_row *row, uint32_t *at)
 	return p;
 }
 
-static void put_argument(struct dt_sums *s, struct sum *u, unsigned which, const struct dt_call *c,
-			 const struct dt_sums_around *a, struct key *k)
+static void put_argument(struct dt_sums *s, struct dt_sums_one *u, unsigned which,
+			 const struct dt_call *c, const struct dt_sums_around *a, struct key *k)
 {
 	const struct dt_sums_term *t = &u->words.key[which];
 	struct dt_call_number v;
@@ -423,8 +261,8 @@ static void put_error(struct dt_sums *s, const struct dt_call *c, struct key *k)
 		put_number(k, error);
 }
 
-static void put_part(struct dt_sums *s, struct sum *u, unsigned which, const struct dt_call *c,
-		     const struct dt_sums_around *a, struct key *k)
+static void put_part(struct dt_sums *s, struct dt_sums_one *u, unsigned which,
+		     const struct dt_call *c, const struct dt_sums_around *a, struct key *k)
 {
 	uint32_t around[DT_SUMS_CALLERS_MOST];
 	unsigned n;
@@ -484,7 +322,7 @@ static bool is_key(const struct dt_sums_row *row, const struct key *k)
 }
 
 /* Makes the table of slots larger, if that is due. False: out of memory. */
-static bool grow_slots(const struct dt_sums *s, struct sum *u)
+static bool grow_slots(const struct dt_sums *s, struct dt_sums_one *u)
 {
 	size_t size = u->size ? 4 * u->size : 64;
 	struct dt_sums_row **slot;
@@ -509,7 +347,7 @@ static bool grow_slots(const struct dt_sums *s, struct sum *u)
 	return true;
 }
 
-static bool grow_rows(struct sum *u)
+static bool grow_rows(struct dt_sums_one *u)
 {
 	uint32_t room = u->room ? 2 * u->room : 64;
 	struct dt_sums_row **more;
@@ -524,7 +362,7 @@ static bool grow_rows(struct sum *u)
 	return true;
 }
 
-static struct dt_sums_row *new_row(struct dt_sums *s, struct sum *u, const struct key *k,
+static struct dt_sums_row *new_row(struct dt_sums *s, struct dt_sums_one *u, const struct key *k,
 				   uint32_t function)
 {
 	struct dt_sums_row *row = malloc(sizeof(*row) + k->n);
@@ -545,7 +383,7 @@ no_memory:
 }
 
 /* Returns the row of a key; NULL: there are too many, or memory is out. */
-static struct dt_sums_row *row_of(struct dt_sums *s, struct sum *u, const struct key *k,
+static struct dt_sums_row *row_of(struct dt_sums *s, struct dt_sums_one *u, const struct key *k,
 				  uint32_t function)
 {
 	size_t at;
@@ -562,7 +400,7 @@ static struct dt_sums_row *row_of(struct dt_sums *s, struct sum *u, const struct
 	return u->slot[at & (u->size - 1)] = new_row(s, u, k, function);
 }
 
-static void add(struct dt_sums *s, struct sum *u, const struct dt_call *c,
+static void add(struct dt_sums *s, struct dt_sums_one *u, const struct dt_call *c,
 		const struct dt_sums_around *a)
 {
 	struct dt_call_number n;
@@ -594,9 +432,10 @@ void dt_sums_end(struct dt_sums *s, const struct dt_call *c, uint32_t note,
 		 const struct dt_sums_around *a)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		struct sum *u = &s->sum[i];
+		struct dt_sums_one *u = &s->sum[i];
 
-		if (note >> BITS * i & COUNTS && (!u->filter || dt_filter_end(u->filter, c)))
+		if (note >> DT_SUMS_BITS * i & DT_SUMS_COUNTS &&
+		    (!u->filter || dt_filter_end(u->filter, c)))
 			add(s, u, c, a);
 	}
 }
@@ -609,7 +448,7 @@ struct dt_sums_totals dt_sums_totals(const struct dt_sums *s, size_t i)
 int dt_sums_each(struct dt_sums *s, size_t i, bool changed,
 		 int (*fn)(void *ctx, const struct dt_sums_row *row), void *ctx)
 {
-	struct sum *u = &s->sum[i];
+	struct dt_sums_one *u = &s->sum[i];
 	int rc = 0;
 
 	for (uint32_t k = 0; k < u->rows && !rc; k++) {

@@ -114,6 +114,24 @@ struct dt_sums;
 struct dt_sums *dt_sums_new(const char *const *text, size_t n, const struct dt_meanings *meanings,
 			    struct dt_error *e);
 void dt_sums_free(struct dt_sums *s);
+
+/* Adds a sum behind the others; -1 and an error: there are too many, or its words are wrong. */
+int dt_sums_add(struct dt_sums *s, const char *text, struct dt_error *e);
+/* Takes a sum away: those behind it move up. */
+void dt_sums_remove(struct dt_sums *s, size_t i);
+/* Forgets the rows of a sum, and what it has counted. */
+void dt_sums_clear(struct dt_sums *s, size_t i);
+/* Passes all rows for changed: dt_sums_each() has to pass them on again. */
+void dt_sums_touch(struct dt_sums *s);
+
+/*
+ * The notes of open calls, after a sum has been added, and after the i-th has been removed. caller:
+ * the new note of the call that it is in. The call does not count for the new sum, since it has
+ * begun before it. function 0: the note of nobody.
+ */
+uint32_t dt_sums_note_with(const struct dt_sums *s, uint32_t note, uint32_t caller,
+			   uint32_t function);
+uint32_t dt_sums_note_without(uint32_t note, size_t i);
 /* Returns whether memory was out: then the sums are not to be trusted. */
 bool dt_sums_failed(const struct dt_sums *s);
 
