@@ -26,6 +26,7 @@ static const char help[] =
 	"  devtrace ctl trace tables on               have it traced\n"
 	"  devtrace ctl start                         begin recording\n"
 	"  devtrace ctl wait                          until the triggers have stopped it\n"
+	"  devtrace ctl 'sum s new hist(size) if malloc'; devtrace ctl sum s\n"
 	"  devtrace ctl >saved; devtrace ctl - <saved keep the state, restore it\n";
 
 struct text {

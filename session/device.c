@@ -10,11 +10,11 @@
 #include "core/device-ranges.h"
 #include "core/device-words.h"
 #include "core/words.h"
+#include "session/device-choosing.h"
 #include "session/domain.h"
 #include "session/pauses.h"
 #include "session/places.h"
 #include "session/ranges.h"
-#include "session/sieve.h"
 #include "session/tids.h"
 
 static void *host_resize(void *ctx, void *p, size_t bytes)
@@ -447,41 +447,6 @@ static int ask_for(struct dt_session *s, enum dt_ask what, pid_t pid, struct dt_
 	return ask_owner(s, what, e);
 }
 
-/* Says what is chosen by, or chooses by other words. */
-static int filter(struct dt_session *s, const struct dt_asker *who, char *const *word, unsigned n,
-		  struct dt_error *e)
-{
-	char words[4096] = "";
-	struct dt_sieve *v;
-	size_t at = 0;
-
-	if (!s->store)
-		return dt_fail(e, "filter: this session has a log, and calls are chosen where they "
-				  "are written to a trace file (-o)");
-	if (n == 1 && !s->sieve)
-		return dt_device_answer(who, "all calls are written");
-	if (n == 1)
-		return dt_device_answer(who, "%s: %lu calls left out", dt_sieve_said(s->sieve),
-					(unsigned long)dt_sieve_counts(s->sieve).calls);
-	for (unsigned i = 1; i < n && at < sizeof(words); i++)
-		at += dt_format(words + at, sizeof(words) - at, "%s%s", i > 1 ? " " : "", word[i]);
-	if (at >= sizeof(words))
-		return dt_fail(e, "filter: the words are too long");
-	if (!strcmp(words, "-"))
-		words[0] = '\0';
-	if (s->sieve) {
-		if (dt_sieve_change(s->sieve, words, e) < 0)
-			return -1;
-	} else if (words[0]) {
-		v = dt_sieve_late(s, words, e);
-		if (!v)
-			return -1;
-		__atomic_store_n(&s->sieve, v, __ATOMIC_RELEASE);
-	}
-	s->changed = true;
-	return 0;
-}
-
 static int host_other(void *ctx, const struct dt_asker *who, char *const *word, unsigned n,
 		      struct dt_error *e)
 {
@@ -502,8 +467,6 @@ static int host_other(void *ctx, const struct dt_asker *who, char *const *word, 
 		s->dump = dt_word_is(word[1], "-") ? NULL : strdup(word[1]);
 		return 0;
 	}
-	if (dt_word_is(word[0], "filter"))
-		return filter(s, who, word, n, e);
 	if (dt_word_is(word[0], "quit")) {
 		if (n != 1)
 			return dt_fail(e, "usage: quit");
@@ -511,7 +474,7 @@ static int host_other(void *ctx, const struct dt_asker *who, char *const *word, 
 		dt_shared_bell_ring(&s->targets.shared);
 		return 0;
 	}
-	return 1;
+	return dt_device_choosing(s, who, word, n, e);
 }
 
 static int host_subsystem(void *ctx, const char *name, uint16_t *number)
@@ -534,6 +497,7 @@ static void host_state(void *ctx, void (*line)(void *to, const char *text, size_
 {
 	struct dt_session *s = ctx;
 
+	dt_device_choosing_state(s, line, to);
 	for (size_t i = 0; i < s->device.n; i++) {
 		struct dt_range *r = &s->device.range[i];
 		char name[2 * DT_NAME_MAX + 4], missing[256], text[sizeof(name) + 300];
@@ -570,12 +534,17 @@ static const struct dt_device_ops ops = {
 	.subsystem = host_subsystem,
 	.other = host_other,
 	.state = host_state,
-	.other_help = "attach      attach <PID>: trace this process too\n"
-		      "detach      detach <PID>: no longer\n"
-		      "dump        dump <file>|-: where the log is written when triggers have "
-		      "stopped it\n"
-		      "filter      filter <words>|-: write only calls that these mean; -: all\n"
-		      "quit        end the session\n",
+	.other_help =
+		"attach      attach <PID>: trace this process too\n"
+		"detach      detach <PID>: no longer\n"
+		"dump        dump <file>|-: where the log is written when triggers have "
+		"stopped it\n"
+		"filter      filter <words>|-: write only calls that these mean; -: all\n"
+		"sum         sum <name> new <what> by <keys> if <words>: sum up such calls\n"
+		"sum         sum: list; sum <name>: the table; sum <name> clear|remove\n"
+		"until       until <words>|-: recording ends with the first such call\n"
+		"signal      signal STOP if <words>: sent at the first such call; signal -: no\n"
+		"quit        end the session\n",
 };
 
 int dt_session_device_init(struct dt_session *s, struct dt_error *e)

@@ -52,15 +52,28 @@ static void reopen(struct dt_sieve *v)
 	}
 }
 
+const char *dt_sieve_chosen(const struct dt_sieve *v)
+{
+	return v->chosen ? v->chosen : "";
+}
+
 int dt_sieve_change(struct dt_sieve *v, const char *words, struct dt_error *e)
 {
 	struct dt_filter *f;
+	char *copy;
 
 	if (v->one_rule && v->session->options.sums)
 		return dt_fail(e, "filter: this session writes sums only, no calls (--sum without "
 				  "--filter)");
 	if (dt_sieve_check(words, e) < 0 || !(f = dt_sieve_filter(v, words, e)))
 		return -1;
+	copy = strdup(words);
+	if (!copy) {
+		dt_filter_free(f);
+		return dt_fail(e, "out of memory");
+	}
+	free(v->chosen);
+	v->chosen = copy;
 	dt_filter_free(v->filter);
 	v->filter = f;
 	v->one_rule = false;
@@ -77,21 +90,13 @@ static void add_function(void *ctx, int64_t row, const struct dt_function_row *f
 	dt_sieve_function(ctx, row, f);
 }
 
-struct dt_sieve *dt_sieve_late(struct dt_session *s, const char *words, struct dt_error *e)
+struct dt_sieve *dt_sieve_late(struct dt_session *s, struct dt_error *e)
 {
-	struct dt_sieve *v = NULL;
+	struct dt_sieve *v = dt_sieve_new(s, e);
 
-	if (dt_sieve_check(words, e) < 0)
-		return NULL;
-	s->options.filter = words;
-	v = dt_sieve_new(s, e);
-	s->options.filter = NULL;
 	if (!v)
 		return NULL;
 	v->late = true;
-	free(v->said);
-	v->said = NULL;
-	note_words(v, words);
 	if (dt_store_functions(s->store, add_function, v, e) < 0) {
 		dt_sieve_free(v);
 		return NULL;

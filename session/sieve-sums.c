@@ -85,7 +85,10 @@ void dt_sieve_sums_texts(struct dt_sieve *v)
 	size_t sums = v->sums ? dt_sums_count(v->sums) : 0;
 
 	v->filter_texts = dt_filter_text(v->filter, 0, &name, &pattern);
-	v->behind |= v->filter_texts;
+	v->behind = v->filter_texts || (v->sums && dt_sums_wants_arguments(v->sums));
+	v->triggers = false;
+	for (size_t i = 0; i < v->words.n; i++)
+		v->triggers |= v->words.at[i].signal != DT_SIEVE_SUM;
 	for (size_t i = 0; i <= sums; i++) {
 		struct dt_filter *f = i ? dt_sums_filter(v->sums, i - 1) : v->filter;
 
@@ -138,7 +141,7 @@ void dt_sieve_sums_end(struct dt_sieve *v, const struct sieve_thread *t, const s
 	if (v->sums)
 		dt_sums_end(v->sums, &c, f->note, &around);
 	v->ending = NULL;
-	if (v->words.sums < v->words.n)
+	if (v->triggers)
 		dt_sieve_act(v, &c, around.pid);
 	dt_sieve_sums_forget(v, f);
 }
@@ -188,7 +191,7 @@ int dt_sieve_sums_account(struct dt_sieve *v, struct dt_error *e)
 
 	for (unsigned i = 0; i < dt_sums_count(v->sums); i++) {
 		struct dt_sums_totals totals = dt_sums_totals(v->sums, i);
-		struct dt_sum_row row = {i, v->words.text[i], totals.calls, totals.others,
+		struct dt_sum_row row = {i, v->words.at[i].text, totals.calls, totals.others,
 					 v->sums_missed};
 		struct writing w = {store, i, e};
 

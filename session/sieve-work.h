@@ -119,14 +119,18 @@ struct place_entry {
 	struct dt_store_place at;
 };
 
-/* The words of all sums: those that were asked for, and behind them those of triggers. */
+/* What the sums are for, each at the place of its sum (filter/sums.h). */
 struct dt_sieve_words {
-	const char *text[DT_SUMS_MOST];
-	char *made[DT_SUMS_MOST]; /* memory for those of triggers */
-	int signal[DT_SUMS_MOST]; /* of triggers: what is sent, or SIEVE_UNTIL */
-	size_t sums, n;
+	struct dt_sieve_word {
+		char *text; /* of the sum; of a trigger "count if WORDS" */
+		char name[DT_SIEVE_NAME];
+		int signal; /* DT_SIEVE_SUM, DT_SIEVE_UNTIL, or the signal that is sent */
+		bool acted; /* of a trigger */
+	} at[DT_SUMS_MOST];
+	size_t n;
+	unsigned numbers; /* sums that have had a number for a name */
 };
-#define SIEVE_UNTIL (-1)
+#define DT_SIEVE_COUNT "count if " /* before the words of a trigger */
 
 /* Who asks about texts of the call that has ended: the filter, or that of a sum. */
 struct sieve_asker {
@@ -138,6 +142,7 @@ struct dt_sieve {
 	struct dt_session *session;
 	struct dt_filter *filter;
 	char *said;	   /* all words so far, as the file has them */
+	char *chosen;	   /* the filter's own words */
 	bool late;	   /* calls have been written before it began to choose */
 	bool looks_at_end; /* calls have to be held */
 	uint64_t least;	   /* ticks after which an open call is wanted; 0: that is not known */
@@ -167,7 +172,7 @@ struct dt_sieve {
 	struct dt_sieve_counts counts;
 	struct dt_sums *sums; /* NULL: none */
 	struct dt_sieve_words words;
-	uint32_t acted;	   /* bit i: the trigger whose sum is i has acted */
+	bool triggers;	   /* some of them are triggers */
 	bool one_rule;	   /* all calls are written, or none: nothing can be left out wrongly */
 	bool filter_texts; /* the filter has conditions on texts */
 	struct sieve_asker asker[1 + DT_SUMS_MOST];
@@ -184,6 +189,10 @@ struct dt_sieve {
 };
 
 /* ---- sieve.c ---- */
+
+/* Refuses a word that only readers of traces can choose by. Returns -1 if there is one. also: what
+ * can be chosen by besides calls. */
+int dt_sieve_refuse(const char *word, const char *also, struct dt_error *e);
 
 /* Makes a filter for the sieve. */
 struct dt_filter *dt_sieve_filter(const struct dt_sieve *v, const char *words, struct dt_error *e);
@@ -373,11 +382,19 @@ void dt_sieve_sums_forget(struct dt_sieve *v, struct frame *f);
 int dt_sieve_sums_account(struct dt_sieve *v, struct dt_error *e);
 void dt_sieve_sums_free(struct dt_sieve *v);
 
-/* ---- sieve-triggers.c ---- */
+/* ---- sieve-words.c ---- */
 
 /* Reads the options; -1 and an error. dt_sieve_words_free() frees what it has made. */
 int dt_sieve_words(struct dt_sieve_words *w, const struct dt_options *o, struct dt_error *e);
 void dt_sieve_words_free(struct dt_sieve_words *w);
+/* Adds a sum, or a trigger: name NULL: it gets a number. */
+int dt_sieve_words_add(struct dt_sieve_words *w, const char *name, int signal, const char *text,
+		       struct dt_error *e);
+/* Takes the i-th away. */
+void dt_sieve_words_remove(struct dt_sieve_words *w, size_t i);
+
+/* ---- sieve-triggers.c ---- */
+
 /* A call of a process has been added to the sums: triggers act that have waited for it. */
 void dt_sieve_act(struct dt_sieve *v, const struct dt_call *c, uint32_t pid);
 

@@ -207,9 +207,7 @@ static struct dt_meanings meanings_of(const struct dt_sieve *v, double ns_per_ti
 
 /* ---- making one ---- */
 
-/* Refuses a word that only readers of traces can choose by. Returns -1 if there is one. also: what
- * can be chosen by besides calls. */
-static int refuse(const char *word, const char *also, struct dt_error *e)
+int dt_sieve_refuse(const char *word, const char *also, struct dt_error *e)
 {
 	return !word ? 0
 		     : dt_fail(e,
@@ -224,10 +222,20 @@ int dt_sieve_check(const char *words, struct dt_error *e)
 	struct dt_sieve nothing = {0};
 	struct dt_meanings m = meanings_of(&nothing, 1);
 	struct dt_filter *f = dt_filter_new(words, &m, e);
-	int rc = f ? refuse(dt_filter_beyond_recording(f), ", threads, processes", e) : -1;
+	int rc = f ? dt_sieve_refuse(dt_filter_beyond_recording(f), ", threads, processes", e) : -1;
 
 	dt_filter_free(f);
 	return rc;
+}
+
+static struct dt_sums *sums_of(const struct dt_sieve_words *w, const struct dt_meanings *m,
+			       struct dt_error *e)
+{
+	const char *text[DT_SUMS_MOST];
+
+	for (size_t i = 0; i < w->n; i++)
+		text[i] = w->at[i].text;
+	return dt_sums_new(text, w->n, m, e);
 }
 
 int dt_sieve_check_sums(const struct dt_options *o, struct dt_error *e)
@@ -240,9 +248,9 @@ int dt_sieve_check_sums(const struct dt_options *o, struct dt_error *e)
 
 	if (dt_sieve_words(&w, o, e))
 		return -1;
-	s = dt_sums_new(w.text, w.n, &m, e);
+	s = sums_of(&w, &m, e);
 	if (s)
-		rc = refuse(dt_sums_beyond_calls(s), "", e);
+		rc = dt_sieve_refuse(dt_sums_beyond_calls(s), "", e);
 	dt_sums_free(s);
 	dt_sieve_words_free(&w);
 	return rc;
@@ -294,11 +302,11 @@ struct dt_sieve *dt_sieve_new(struct dt_session *s, struct dt_error *e)
 	v->filter = dt_filter_new(filter_of(o), &m, e);
 	if (!v->filter)
 		goto fail;
-	if (v->words.n && !(v->sums = dt_sums_new(v->words.text, v->words.n, &m, e)))
+	if (v->words.n && !(v->sums = sums_of(&v->words, &m, e)))
 		goto fail;
-	v->behind = v->sums && dt_sums_wants_arguments(v->sums);
 	dt_sieve_sums_texts(v);
 	v->said = strdup(filter_of(o));
+	v->chosen = strdup(filter_of(o));
 	note_filter(s->store, o);
 	v->looks_at_end = dt_filter_looks_at_end(v->filter);
 	v->least = (uint64_t)dt_filter_least(v->filter);
@@ -338,6 +346,7 @@ void dt_sieve_free(struct dt_sieve *v)
 	free(v->unused);
 	dt_filter_free(v->filter);
 	free(v->said);
+	free(v->chosen);
 	free(v);
 }
 

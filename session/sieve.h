@@ -34,16 +34,17 @@ int dt_sieve_check_sums(const struct dt_options *o, struct dt_error *e);
 struct dt_sieve *dt_sieve_new(struct dt_session *s, struct dt_error *e);
 void dt_sieve_free(struct dt_sieve *v);
 
-/* Makes the sieve of a session that has written all calls so far: those that are open then are
- * written, and are not known as callers of others. NULL and an error. */
-struct dt_sieve *dt_sieve_late(struct dt_session *s, const char *words, struct dt_error *e);
+/* Makes the sieve of a session that has written all calls so far, and goes on to write all: those
+ * that are open then are written, and are not known as callers of others. NULL and an error. */
+struct dt_sieve *dt_sieve_late(struct dt_session *s, struct dt_error *e);
 
 /* Chooses by other words from now on, "" for all calls. Open calls of which the end should have
  * decided are written. Returns -1 and an error, and nothing has changed. */
 int dt_sieve_change(struct dt_sieve *v, const char *words, struct dt_error *e);
 
-/* Returns all words so far, each after ", then ". */
+/* Returns all words so far, each after ", then "; and those of now, "" for all calls. */
 const char *dt_sieve_said(const struct dt_sieve *v);
+const char *dt_sieve_chosen(const struct dt_sieve *v);
 
 /* Takes what has been mixed of a ring, which the store knows as `core'. stays: the records stay
  * where they are until dt_sieve_run() has run; else they are copied. Returns -1 and an error. */
@@ -79,6 +80,41 @@ void dt_sieve_process(struct dt_sieve *v, uint32_t pid, const char *exe);
 /* Writes the sums so far; with_records: also how many records of each core were left out, as is to
  * be done at the end. Returns -1 and an error. */
 int dt_sieve_account(struct dt_sieve *v, bool with_records, struct dt_error *e);
+
+/* ---- the list of sums and triggers (session/sieve-list.c) ---- */
+
+#define DT_SIEVE_NAME  32u /* bytes of a sum's name, with its NUL */
+#define DT_SIEVE_SUM   0
+#define DT_SIEVE_UNTIL (-1)
+
+struct dt_sieve_item {
+	const char *name;  /* of a sum */
+	const char *words; /* of a trigger: those that wait for a call */
+	int signal; /* DT_SIEVE_SUM, DT_SIEVE_UNTIL: recording ends; otherwise the signal that is
+		       sent */
+	bool acted; /* of a trigger */
+	uint64_t calls;
+};
+
+/* Returns how many there are; and one of them, whose texts are valid until the list changes. */
+size_t dt_sieve_items(const struct dt_sieve *v);
+struct dt_sieve_item dt_sieve_item(const struct dt_sieve *v, size_t i);
+
+/* Adds one. Calls count that begin from then on. name NULL: a sum gets a number. Returns -1 and an
+ * error, and nothing has changed. */
+int dt_sieve_add(struct dt_sieve *v, const char *name, int signal, const char *words,
+		 struct dt_error *e);
+/* Takes one away, also out of the file. Returns -1 and an error: the file can not be written. */
+int dt_sieve_remove(struct dt_sieve *v, size_t i, struct dt_error *e);
+/* Has a sum count from 0 again, or a trigger wait for the next call. */
+int dt_sieve_clear(struct dt_sieve *v, size_t i, struct dt_error *e);
+
+/* Reads "STOP if WORDS": returns the number of the signal, or -1 and an error. */
+int dt_sieve_signal(const char *text, const char **words, struct dt_error *e);
+
+/* Returns the table of a sum as text, which the caller frees; NULL: out of memory. rows: how many,
+ * at most. */
+char *dt_sieve_table(const struct dt_sieve *v, size_t i, uint64_t rows);
 
 /* How much was left out; kept: how many calls were written undecided, held for too long; whole: how
  * many threads were written whole from some time on, since they change their stacks. */

@@ -74,3 +74,12 @@ int dt_store_sum_line(struct dt_store *s, const struct dt_sum_line *line, struct
 		sqlite3_bind_null(t, 10);
 	return dt_store_run(s, SUM_LINE, e);
 }
+
+int dt_store_sums_forget(struct dt_store *s, struct dt_error *e)
+{
+	if (dt_store_begin(s, e))
+		return -1;
+	if (sqlite3_exec(s->db, "DELETE FROM sum; DELETE FROM sum_line", NULL, NULL, NULL))
+		return dt_store_fail(s, e);
+	return 0;
+}

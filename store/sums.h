@@ -34,6 +34,8 @@ struct dt_sum_line {
  * error. */
 int dt_store_sum(struct dt_store *s, const struct dt_sum_row *row, struct dt_error *e);
 int dt_store_sum_line(struct dt_store *s, const struct dt_sum_line *line, struct dt_error *e);
+/* Removes all sums that have been written: they are written anew, since others are made. */
+int dt_store_sums_forget(struct dt_store *s, struct dt_error *e);
 
 /* Calls fn for each sum in the order of their numbers, or for each row of a sum, until it returns
  * other than 0, which is returned; -1: an error. Files without sums have none. */
