@@ -23,6 +23,6 @@ void dt_clock_store(struct dt_session *s)
 {
 	struct dt_clocks c = dt_clocks_read();
 
-	if (s->store)
+	if (dt_session_has_file(s))
 		dt_store_clock(s->store, c.ticks, c.mono, c.real, NULL);
 }

@@ -63,7 +63,7 @@ int dt_ctl_write(struct dt_session *s, const struct dt_asker *who, const char *t
 	begin = dt_ticks();
 	rc = dt_device_write(&s->device, who, text, n, e);
 	s->narrowed = dt_ranges_went_off(s) || s->narrowed;
-	if (s->changed && s->store)
+	if (s->changed && dt_session_has_file(s))
 		note_change(s, text, n, begin);
 	pthread_mutex_unlock(&s->lock);
 	pthread_mutex_unlock(&s->writing);

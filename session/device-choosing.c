@@ -48,11 +48,6 @@ static int done(struct dt_session *s, struct dt_sieve *v, int rc)
 
 static int refuse(const struct dt_session *s, const char *command, struct dt_error *e)
 {
-	if (!s->store)
-		return dt_fail(e,
-			       "%s: this session has a log, and calls are chosen where they are "
-			       "written to a trace file (-o)",
-			       command);
 	if (s->options.policy == DT_OVERWRITE && !dt_word_is(command, "filter"))
 		return dt_fail(e,
 			       "%s: this session reads its records at the end only (-p overwrite)",

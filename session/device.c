@@ -233,7 +233,7 @@ static int apply_all(struct dt_session *s, struct dt_error *e)
 		pthread_cond_broadcast(&s->log.changed);
 		pthread_mutex_unlock(&s->log.lock);
 		dt_shared_each(&s->targets.shared, m)
-			if (!s->store && m->policy != DT_OVERWRITE)
+			if (s->has_log && m->policy != DT_OVERWRITE)
 				dt_shared_set_policy(m, d->policy == DT_WAIT ? DT_WAIT : DT_DROP);
 	}
 	dt_shared_each(&s->targets.shared, m)

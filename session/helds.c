@@ -45,7 +45,7 @@ static void put(struct dt_session *s, struct dt_held_row *row)
 	if (!row->tid || row->begin >= row->end)
 		return;
 	row->tid = dt_lives_at(s, row->tid, row->end);
-	if (s->store) {
+	if (dt_session_has_file(s)) {
 		/* the thread may have no record: none was kept */
 		dt_thread_table_describe(s, row->tid);
 		dt_store_held(s->store, row, NULL);
@@ -84,7 +84,7 @@ void dt_helds_end(struct dt_session *s)
 
 	dt_helds_take(s);
 	c = dt_domains_counts(s);
-	if (!s->store || !(c.held_missed + s->held_refused))
+	if (!dt_session_has_file(s) || !(c.held_missed + s->held_refused))
 		return;
 	dt_format(text, sizeof(text), "%u %lu", c.held_missed + s->held_refused,
 		  (unsigned long)((double)c.held_missed_ticks / s->ticks_per_ns));

@@ -54,7 +54,7 @@ static bool is_here(pid_t pid)
 void dt_session_jit_begin(struct dt_session *s, const struct dt_target *t)
 {
 	pid_t pid = t->pid;
-	struct dt_session_jit *m = s->store ? calloc(1, sizeof(*m)) : NULL;
+	struct dt_session_jit *m = dt_session_has_file(s) ? calloc(1, sizeof(*m)) : NULL;
 	struct dt_rights rights;
 
 	if (!m)

@@ -129,6 +129,16 @@ void dt_log_note(struct dt_log *l, const struct dt_record *r, size_t n, uint64_t
 	pthread_mutex_unlock(&l->lock);
 }
 
+void dt_log_left_out(struct dt_log *l, uint64_t in, uint64_t out)
+{
+	if (!in && !out)
+		return;
+	pthread_mutex_lock(&l->lock);
+	l->in += in;
+	l->out += out;
+	pthread_mutex_unlock(&l->lock);
+}
+
 /* Waits for a record at position `from' or later. With the log's lock. */
 static void wait_for(struct dt_log *l, uint64_t from, int ms)
 {

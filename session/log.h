@@ -58,6 +58,9 @@ void dt_log_put(struct dt_log *l, const struct dt_record *r, size_t n, uint64_t 
 /* Counts n records that went to a file instead, and `lost' that are missing before them. */
 void dt_log_note(struct dt_log *l, const struct dt_record *r, size_t n, uint64_t lost);
 
+/* Counts entries and exits that were left out by the words of a filter. */
+void dt_log_left_out(struct dt_log *l, uint64_t in, uint64_t out);
+
 /*
  * Copies to `out' up to max of the oldest records, from position *from on when that is still there
  * (0: from the oldest), and returns how many. *from becomes the position of the first one copied.

@@ -15,7 +15,7 @@
 static void put(struct dt_session *s, const struct dt_pause *p)
 {
 	/* an error is noticed where records are written to the same file */
-	if (s->store)
+	if (dt_session_has_file(s))
 		dt_store_pause(s->store, p, NULL);
 }
 

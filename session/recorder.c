@@ -96,6 +96,8 @@ struct round {
 	size_t n, room;
 	uint64_t lost;
 	uint64_t *until; /* one for each ring of each domain: ticks up to which it has been read */
+	size_t middle;	 /* where the records begin that the sieve has put there of one core... */
+	unsigned core;	 /* ...which is this */
 	struct dt_mix mix;
 	struct dt_witness *witness; /* NULL: there is none */
 };
@@ -162,7 +164,9 @@ static uint64_t earliest(const struct round *k, unsigned rings)
 /* Puts into the log those of the round's records that no other can come before any more. */
 static void put_log(struct dt_session *s, struct round *k, unsigned rings, uint64_t room)
 {
-	uint64_t until = earliest(k, rings);
+	uint64_t read = earliest(k, rings);
+	uint64_t until = s->sieve ? dt_sieve_until(s->sieve, read) : read;
+	bool full = false;
 	size_t n = k->n;
 
 	while (n && k->record[n - 1].ticks > until)
@@ -170,6 +174,7 @@ static void put_log(struct dt_session *s, struct round *k, unsigned rings, uint6
 	if (n > room) {
 		n = (size_t)room;
 		until = k->record[n].ticks - 1;
+		full = true;
 	}
 	if (n || k->lost)
 		dt_log_put(&s->log, k->record, n, k->lost);
@@ -178,9 +183,23 @@ static void put_log(struct dt_session *s, struct round *k, unsigned rings, uint6
 		memmove(k->record, k->record + n, k->n * sizeof(*k->record));
 	k->lost = 0;
 	/* before the rings are released, since dt_recorder_drain() looks at these in the other
-	 * order */
-	__atomic_store_n(&s->log_until, until, __ATOMIC_RELEASE);
-	__atomic_store_n(&s->log_held, k->n, __ATOMIC_RELEASE);
+	 * order. What the sieve holds until calls have ended is not waited for */
+	__atomic_store_n(&s->log_until, s->sieve && !full ? read : until, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->log_held, s->sieve && !full ? dt_sieve_waiting(s->sieve) : k->n,
+			 __ATOMIC_RELEASE);
+}
+
+/* Takes records that the sieve wants in the log. */
+static int put_sifted(void *ctx, unsigned core, const struct dt_record *r, size_t n)
+{
+	struct round *k = ctx;
+
+	if (core != k->core) {
+		merge(k, k->middle);
+		k->middle = k->n;
+		k->core = core;
+	}
+	return keep(k, r, n, core);
 }
 
 /* Puts what has been mixed into the file, each loss in its place. */
@@ -266,13 +285,13 @@ static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigne
 	if (s->sieve)
 		/* the ring's reader keeps its records until the next time it takes some */
 		rc = dt_sieve_take(s->sieve, ring, core, m,
-				   m->record != m->mixed && m->record != m->timed,
+				   !s->has_log && m->record != m->mixed && m->record != m->timed,
 				   &s->recorder_error);
 	else if (s->store)
 		rc = put_store(s, core, m);
-	if (s->has_log && rc == 0 && keep(k, m->record, m->n, core) < 0)
+	if (s->has_log && !s->sieve && keep(k, m->record, m->n, core) < 0)
 		rc = dt_fail(&s->recorder_error, "out of memory");
-	if (s->has_log && rc == 0 && m->n)
+	if (s->has_log && !s->sieve && rc == 0 && m->n)
 		dt_place_translate(s, k->record + k->n - m->n, m->n);
 	k->lost += m->lost;
 	if (!s->has_log && rc == 0)
@@ -281,17 +300,23 @@ static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigne
 }
 
 /* Chooses among the records that no other can come before any more. */
-static int sift(struct dt_session *s, uint64_t until, bool end)
+static int sift(struct dt_session *s, struct round *k, uint64_t until, bool end)
 {
+	struct dt_sieve_log log = {k, put_sifted, 0, 0};
 	int rc;
 
 	pthread_mutex_lock(&s->lock);
-	rc = dt_sieve_run(s->sieve, until, end, &s->recorder_error);
+	k->middle = k->n;
+	rc = dt_sieve_run(s->sieve, until, end, s->has_log ? &log : NULL, &s->recorder_error);
+	merge(k, k->middle);
+	dt_log_left_out(&s->log, log.in, log.out);
 	if (!rc && s->options.last_ns && !end)
 		rc = dt_last_turn(s, until, &s->recorder_error);
-	/* before the rings are released: see put_log() */
-	__atomic_store_n(&s->log_until, until, __ATOMIC_RELEASE);
-	__atomic_store_n(&s->log_held, dt_sieve_waiting(s->sieve), __ATOMIC_RELEASE);
+	if (!s->has_log) {
+		/* before the rings are released: see put_log() */
+		__atomic_store_n(&s->log_until, until, __ATOMIC_RELEASE);
+		__atomic_store_n(&s->log_held, dt_sieve_waiting(s->sieve), __ATOMIC_RELEASE);
+	}
 	pthread_mutex_unlock(&s->lock);
 	return rc;
 }
@@ -354,10 +379,10 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 		}
 		merge(k, middle);
 	}
+	if (s->sieve && sift(s, k, earliest(k, rings), end))
+		return -1;
 	if (s->has_log)
 		put_log(s, k, rings, last ? ~0ull : room);
-	if (s->sieve && sift(s, earliest(k, rings), end))
-		return -1;
 	/* only now, see dt_recorder_drain() */
 	pthread_mutex_lock(&s->lock);
 	for (unsigned i = 0; i < rings; i++)
@@ -372,7 +397,7 @@ static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
 	uint64_t now = dt_now_ns();
 	char text[32];
 
-	if (!s->store)
+	if (!dt_session_has_file(s))
 		return;
 	if (now - *flushed > FLUSH_NS) {
 		pthread_mutex_lock(&s->lock);
@@ -471,7 +496,7 @@ void *dt_recorder_main(void *session)
 	uint64_t busy = flushed; /* ns when there was something to do last */
 	bool alert = false;
 
-	if (s->switches && s->store)
+	if (s->switches && dt_session_has_file(s))
 		round.witness = dt_witness_new(s);
 	while (n >= 0) {
 		bool stopping = atomic_load(&s->stop_recorder);
@@ -503,7 +528,7 @@ void *dt_recorder_main(void *session)
 			alert = false; /* what was taken has to be in the file soon */
 			continue;
 		}
-		if ((round.n || (s->sieve && s->log_held)) && !s->log_stalled &&
+		if (((round.n && !s->sieve) || (s->sieve && s->log_held)) && !s->log_stalled &&
 		    s->targets.shared.policy != DT_OVERWRITE) {
 			nanosleep(&(struct timespec){0, HELD_NS}, NULL);
 			continue;

@@ -351,7 +351,7 @@ static int do_flush(struct connection *c)
 
 	dt_recorder_drain(s);
 	pthread_mutex_lock(&s->lock);
-	if (s->store && dt_store_show(s->store, &e) < 0)
+	if (dt_session_has_file(s) && dt_store_show(s->store, &e) < 0)
 		dt_format(s->device.error, sizeof(s->device.error), "%s", e.text);
 	pthread_mutex_unlock(&s->lock);
 	if (e.text[0])

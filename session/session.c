@@ -129,15 +129,6 @@ static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
 	return 0;
 }
 
-/* Checks the words that choose among calls. */
-static int check_filter(const struct dt_options *o, struct dt_error *e)
-{
-	if (!o->output)
-		return dt_fail(e,
-			       "--filter chooses what is written to a trace file: give one (-o)");
-	return dt_sieve_check(o->filter, e);
-}
-
 /* Returns whether the recorder has to look at calls. */
 static bool needs_sieve(const struct dt_options *o)
 {
@@ -147,12 +138,8 @@ static bool needs_sieve(const struct dt_options *o)
 /* Checks the words of sums and triggers. */
 static int check_sums(const struct dt_options *o, struct dt_error *e)
 {
-	if (!o->output)
-		return dt_fail(e, "%s: it goes with a trace file: give one (-o)",
-			       o->sums	    ? "--sum"
-			       : o->until   ? "--until"
-			       : o->last_ns ? "--last"
-					    : "--signal");
+	if (o->last_ns && !o->output)
+		return dt_fail(e, "--last: it goes with a trace file: give one (-o)");
 	if (o->policy == DT_OVERWRITE)
 		return dt_fail(e, "-p overwrite: records are read at the end only, but --sum, "
 				  "--until, --signal and --last look at them as they come; --last "
@@ -162,7 +149,7 @@ static int check_sums(const struct dt_options *o, struct dt_error *e)
 
 static int check_words(const struct dt_options *o, struct dt_error *e)
 {
-	if (o->filter && check_filter(o, e) < 0)
+	if (o->filter && dt_sieve_check(o->filter, e) < 0)
 		return -1;
 	return o->sums || o->until || o->signals || o->last_ns ? check_sums(o, e) : 0;
 }
@@ -232,7 +219,9 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 	now = dt_clocks_read();
 	s->ticks_per_ns = (double)(now.ticks - began.ticks) / (double)(now.mono - began.mono);
 	s->settled = (uint64_t)(10000 * s->ticks_per_ns);
-	if (s->store) {
+	if (needs_sieve(o) && !s->store && !(s->store = dt_store_create_memory(dt_describe, s, e)))
+		goto fail;
+	if (o->output) {
 		dt_store_clock(s->store, began.ticks, began.mono, began.real, NULL);
 		dt_store_clock(s->store, now.ticks, now.mono, now.real, NULL);
 	}
@@ -280,6 +269,12 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 		s->recorder_runs = false;
 	}
 	dt_session_jit_end(s, 0);
+	if (s->has_log) {
+		dt_sieve_free(s->sieve);
+		s->sieve = NULL;
+		dt_store_discard(s->store);
+		s->store = NULL;
+	}
 	if (s->store) {
 		char text[32];
 

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/describe.h"
 #include "session/processes.h"
+#include "session/thread-table.h"
 
 /* The file's meta value of all words that it was recorded with, at most. */
 #define WORDS_MAX 8192
@@ -22,7 +24,8 @@ static void note_words(struct dt_sieve *v, const char *words)
 	dt_format(more, room, "%s, then %s", before, *words ? words : "all calls");
 	free(v->said);
 	v->said = more;
-	dt_store_meta(v->session->store, "filter", more, NULL);
+	if (!v->session->has_log)
+		dt_store_meta(v->session->store, "filter", more, NULL);
 }
 
 /*
@@ -90,11 +93,26 @@ static void add_function(void *ctx, int64_t row, const struct dt_function_row *f
 	dt_sieve_function(ctx, row, f);
 }
 
+/* Gives a session without a file a store that knows what its records come from. */
+static int describe_session(struct dt_session *s, struct dt_error *e)
+{
+	s->store = dt_store_create_memory(dt_describe, s, e);
+	if (!s->store)
+		return -1;
+	for (struct dt_target *t = s->first; t; t = t->next) {
+		if (!t->ended)
+			dt_process_note(s, t);
+		dt_process_note_modules(s, t);
+	}
+	dt_thread_table_store(s);
+	return 0;
+}
+
 struct dt_sieve *dt_sieve_late(struct dt_session *s, struct dt_error *e)
 {
-	struct dt_sieve *v = dt_sieve_new(s, e);
+	struct dt_sieve *v;
 
-	if (!v)
+	if ((!s->store && describe_session(s, e)) || !(v = dt_sieve_new(s, e)))
 		return NULL;
 	v->late = true;
 	if (dt_store_functions(s->store, add_function, v, e) < 0) {

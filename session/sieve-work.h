@@ -117,6 +117,7 @@ struct place_entry {
 	uint32_t tid;
 	uint8_t kind;
 	struct dt_store_place at;
+	uint64_t shown; /* the pc that a log has */
 };
 
 /* What the sums are for, each at the place of its sum (filter/sums.h). */
@@ -180,13 +181,18 @@ struct dt_sieve {
 		call; /* what the filter is being asked about; what a sieve never knows is 0 */
 	const struct sieve_call *ending; /* the call that is being judged; NULL: nothing is known */
 	struct dt_meanings meanings;
-	uint32_t behinds;     /* of all open calls */
-	bool behind;	      /* the sums want to know what records behind an entry say */
-	uint64_t sums_missed; /* calls that the sums have not seen, since too many were open */
+	uint32_t behinds;	  /* of all open calls */
+	bool behind;		  /* the sums want to know what records behind an entry say */
+	uint64_t sums_missed;	  /* calls that the sums have not seen, since too many were open */
+	struct dt_sieve_log *log; /* while dt_sieve_run() runs in a session without a file */
 	struct sieve_call *spare;
 	unsigned spares;
 	bool no_memory;
 };
+
+/* ---- sieve-meanings.c ---- */
+
+struct dt_meanings dt_sieve_meanings(const struct dt_sieve *v, double ns_per_tick);
 
 /* ---- sieve.c ---- */
 

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/lives.h"
-#include "session/thread-table.h"
+#include "session/places.h"
 
 #define HELD_MOST   (1u << 20)	/* records of all rings that are held, at most */
 #define PATIENCE_NS 2000000000u /* for which a call is held, at most, whose end decides */
@@ -49,162 +48,6 @@ void dt_verdict_drop(struct dt_sieve *v, uint32_t verdict)
 		v->unused[v->free++] = verdict;
 }
 
-/* ---- what rows mean ---- */
-
-static char *copied(const char *text)
-{
-	return strdup(text ? text : "");
-}
-
-/* Makes the tables of functions large enough for a row. False: out of memory. */
-static bool grow_functions(struct dt_sieve *v, uint32_t row)
-{
-	uint32_t n = row + 1 + row / 2;
-	struct dt_function_info *more = realloc(v->function, n * sizeof(*more));
-	bool *changes;
-
-	if (!more)
-		return false;
-	memset(more + v->functions, 0, (n - v->functions) * sizeof(*more));
-	v->function = more;
-	changes = realloc(v->changes_stack, n * sizeof(*changes));
-	if (!changes)
-		return false;
-	memset(changes + v->functions, 0, (n - v->functions) * sizeof(*changes));
-	v->changes_stack = changes;
-	v->functions = n;
-	return true;
-}
-
-static bool changes_stack(const char *name)
-{
-	if (strncmp(name, "__", 2) == 0)
-		name += 2;
-	return !strcmp(name, "swapcontext") || !strcmp(name, "setcontext");
-}
-
-void dt_sieve_function(struct dt_sieve *v, int64_t row, const struct dt_function_row *f)
-{
-	struct dt_function_info *i;
-
-	if (row <= 0 || row > UINT32_MAX / 2)
-		return;
-	if (row >= v->functions && !grow_functions(v, (uint32_t)row)) {
-		v->no_memory = true;
-		return;
-	}
-	i = &v->function[row];
-	if (i->name)
-		return;
-	*i = (struct dt_function_info){.address = f->address,
-				       .size = f->size,
-				       .module = (uint32_t)f->module,
-				       .line = (uint32_t)f->line,
-				       .name = copied(f->name),
-				       .file = copied(f->file),
-				       .signature = copied(f->signature)};
-	if (!i->name || !i->file || !i->signature)
-		v->no_memory = true;
-	else
-		v->changes_stack[row] = changes_stack(i->name);
-}
-
-static const struct dt_function_info *function(const void *ctx, uint32_t row)
-{
-	const struct dt_sieve *v = ctx;
-
-	return row < v->functions && v->function[row].name && v->function[row].file &&
-			       v->function[row].signature
-		       ? &v->function[row]
-		       : NULL;
-}
-
-/* The rows of modules are asked about when their functions are met first: they are mapped then. */
-static const char *module(const void *ctx, uint32_t row)
-{
-	const struct dt_sieve *v = ctx;
-	const struct dt_session *s = v->session;
-
-	for (const struct dt_target *t = s->first; t; t = t->next)
-		for (size_t i = 0; i < t->n; i++)
-			if (t->module[i].row == row)
-				return dt_file_called(t->module[i].file, NULL);
-	for (size_t i = 0; i < s->kernel_modules; i++)
-		if (s->kernel_module[i].row == row)
-			return s->kernel_module[i].name;
-	return "";
-}
-
-static struct sieve_program *program_of(const struct dt_sieve *v, uint32_t pid)
-{
-	size_t i = v->programs;
-
-	while (i && v->program[i - 1].pid != pid)
-		i--;
-	return i ? &v->program[i - 1] : NULL;
-}
-
-/* Names are those of the time at which a thread's first call is judged, or its process executes
- * another program. */
-static void thread(const void *ctx, uint32_t tid, struct dt_meanings_thread *t)
-{
-	const struct dt_sieve *v = ctx;
-	uint32_t pid = dt_thread_table_process(v->session, tid);
-	const struct sieve_program *p = program_of(v, pid ? pid : tid);
-
-	*t = (struct dt_meanings_thread){
-		dt_lives_number(v->session, tid), dt_lives_number(v->session, pid ? pid : tid),
-		dt_thread_table_known_name(v->session, tid), p ? p->exe : NULL};
-}
-
-void dt_sieve_thread(struct dt_sieve *v, uint32_t tid)
-{
-	dt_filter_forget(v->filter, tid);
-}
-
-void dt_sieve_process(struct dt_sieve *v, uint32_t pid, const char *exe)
-{
-	struct sieve_program *p = program_of(v, pid), *more;
-	char *copy = strdup(exe);
-
-	if (!p && v->programs == v->program_room) {
-		size_t room = v->program_room ? 2 * v->program_room : 16;
-
-		more = realloc(v->program, room * sizeof(*more));
-		v->program = more ? more : v->program;
-		v->program_room = more ? room : v->program_room;
-	}
-	if (!copy || (!p && v->programs == v->program_room)) {
-		v->no_memory = true;
-		free(copy);
-		return;
-	}
-	if (!p) {
-		p = &v->program[v->programs++];
-		*p = (struct sieve_program){.pid = pid};
-	}
-	free(p->exe);
-	p->exe = copy;
-	dt_filter_forget(v->filter, pid);
-}
-
-static const struct dt_event_row *event(const void *ctx, uint64_t body)
-{
-	return NULL;
-}
-
-static const char *type(const void *ctx, uint32_t row)
-{
-	const struct dt_sieve *v = ctx;
-
-	return dt_store_type_names(v->session->store, row);
-}
-
-static struct dt_meanings meanings_of(const struct dt_sieve *v, double ns_per_tick)
-{
-	return (struct dt_meanings){v, ns_per_tick, function, module, thread, event, type};
-}
-
 /* ---- making one ---- */
 
 int dt_sieve_refuse(const char *word, const char *also, struct dt_error *e)
@@ -220,7 +63,7 @@ int dt_sieve_refuse(const char *word, const char *also, struct dt_error *e)
 int dt_sieve_check(const char *words, struct dt_error *e)
 {
 	struct dt_sieve nothing = {0};
-	struct dt_meanings m = meanings_of(&nothing, 1);
+	struct dt_meanings m = dt_sieve_meanings(&nothing, 1);
 	struct dt_filter *f = dt_filter_new(words, &m, e);
 	int rc = f ? dt_sieve_refuse(dt_filter_beyond_recording(f), ", threads, processes", e) : -1;
 
@@ -241,7 +84,7 @@ static struct dt_sums *sums_of(const struct dt_sieve_words *w, const struct dt_m
 int dt_sieve_check_sums(const struct dt_options *o, struct dt_error *e)
 {
 	struct dt_sieve nothing = {0};
-	struct dt_meanings m = meanings_of(&nothing, 1);
+	struct dt_meanings m = dt_sieve_meanings(&nothing, 1);
 	struct dt_sieve_words w;
 	struct dt_sums *s = NULL;
 	int rc = -1;
@@ -258,7 +101,7 @@ int dt_sieve_check_sums(const struct dt_options *o, struct dt_error *e)
 
 struct dt_filter *dt_sieve_filter(const struct dt_sieve *v, const char *words, struct dt_error *e)
 {
-	struct dt_meanings m = meanings_of(v, 1 / v->session->ticks_per_ns);
+	struct dt_meanings m = dt_sieve_meanings(v, 1 / v->session->ticks_per_ns);
 
 	return dt_filter_new(words, &m, e);
 }
@@ -296,7 +139,7 @@ struct dt_sieve *dt_sieve_new(struct dt_session *s, struct dt_error *e)
 	v->session = s;
 	v->verdicts = VERDICT_FIRST;
 	v->one_rule = !o->filter;
-	m = v->meanings = meanings_of(v, 1 / s->ticks_per_ns);
+	m = v->meanings = dt_sieve_meanings(v, 1 / s->ticks_per_ns);
 	if (dt_sieve_words(&v->words, o, e))
 		goto fail;
 	v->filter = dt_filter_new(filter_of(o), &m, e);
@@ -307,7 +150,8 @@ struct dt_sieve *dt_sieve_new(struct dt_session *s, struct dt_error *e)
 	dt_sieve_sums_texts(v);
 	v->said = strdup(filter_of(o));
 	v->chosen = strdup(filter_of(o));
-	note_filter(s->store, o);
+	if (!s->has_log)
+		note_filter(s->store, o);
 	v->looks_at_end = dt_filter_looks_at_end(v->filter);
 	v->least = (uint64_t)dt_filter_least(v->filter);
 	v->patience = (uint64_t)(PATIENCE_NS * s->ticks_per_ns);
@@ -357,10 +201,11 @@ static uint64_t head_of(const struct lane *l)
 	return l->unseen == l->end ? UINT64_MAX : lane_record(l, l->unseen)->ticks;
 }
 
-/* Finds out where a record comes from. */
+/* Finds out where a record comes from, and the pc that a log has for it. */
 static int find_place(struct dt_sieve *v, const struct dt_record *r, struct dt_store_place *at,
-		      struct dt_error *e)
+		      uint64_t *shown, struct dt_error *e)
 {
+	struct dt_record copy = *r;
 	uint64_t hash = (r->pc ^ (uint64_t)r->tid << 40) * 0x9e3779b97f4a7c15u;
 	struct place_entry *p = &v->place[hash >> 52];
 
@@ -368,9 +213,12 @@ static int find_place(struct dt_sieve *v, const struct dt_record *r, struct dt_s
 	if (p->pc != r->pc || p->tid != r->tid || p->kind != r->kind) {
 		if (dt_store_place(v->session->store, r, at, e))
 			return -1;
-		*p = (struct place_entry){r->pc, r->tid, r->kind, *at};
+		if (v->session->has_log)
+			dt_place_translate(v->session, &copy, 1);
+		*p = (struct place_entry){r->pc, r->tid, r->kind, *at, copy.pc};
 	}
 	*at = p->at;
+	*shown = p->shown;
 	return 0;
 }
 
@@ -393,15 +241,16 @@ static int choose_leaf(struct dt_sieve *v, struct lane *l, const struct dt_store
 	const struct dt_record *r = lane_record(l, l->unseen), *next;
 	struct dt_store_place end;
 	uint32_t verdict;
+	uint64_t shown;
 
-	if (l->unseen + 1 == l->end)
+	if (l->unseen + 1 == l->end || v->session->has_log)
 		return 0;
 	next = lane_record(l, l->unseen + 1);
 	if (next->kind != DT_EXIT || next->tid != r->tid || next->sp != r->sp ||
 	    next->ticks > until || next->ticks < r->ticks || !at->function ||
 	    at->place == DT_SITE_ENTRY_ALONE || is_gap(l, l->unseen + 1))
 		return 0;
-	if (find_place(v, next, &end, e))
+	if (find_place(v, next, &end, &shown, e))
 		return -1;
 	if (end.function != at->function || end.place == DT_SITE_TAIL ||
 	    !dt_sieve_judge_leaf(v, r, next, l->core, at->function, &verdict))
@@ -413,10 +262,18 @@ static int choose_leaf(struct dt_sieve *v, struct lane *l, const struct dt_store
 	return 1;
 }
 
+static bool needs_place(const struct dt_sieve *v, const struct dt_record *r)
+{
+	if (v->session->has_log)
+		return r->kind != DT_SWITCH && r->kind != DT_RUNDOWN;
+	return r->kind == DT_ENTRY || r->kind == DT_EXIT || (r->kind == DT_MORE && v->behind);
+}
+
 /* Chooses among the next records of a lane, up to a time. */
 static int choose(struct dt_sieve *v, struct lane *l, uint64_t until, struct dt_error *e)
 {
-	struct dt_store_place at;
+	struct dt_store_place at = {0};
+	uint64_t shown;
 	int leaf = 0;
 
 	for (; l->unseen < l->end; l->unseen++) {
@@ -426,9 +283,8 @@ static int choose(struct dt_sieve *v, struct lane *l, uint64_t until, struct dt_
 			break;
 		if (is_gap(l, l->unseen))
 			dt_sieve_lossy(v);
-		if ((r->kind == DT_ENTRY || r->kind == DT_EXIT ||
-		     (r->kind == DT_MORE && v->behind)) &&
-		    find_place(v, r, &at, e))
+		shown = r->pc;
+		if (needs_place(v, r) && find_place(v, r, &at, &shown, e))
 			return -1;
 		if (r->ticks > v->now)
 			v->now = r->ticks;
@@ -438,6 +294,8 @@ static int choose(struct dt_sieve *v, struct lane *l, uint64_t until, struct dt_
 			continue;
 		}
 		l->verdict[l->unseen & (l->size - 1)] = dt_sieve_judge(v, r, l->core, &at);
+		if (v->session->has_log) /* nothing is lent then */
+			l->record[l->unseen & (l->size - 1)].pc = shown;
 	}
 	return 0;
 }
@@ -473,7 +331,9 @@ static int put_gaps(struct dt_sieve *v, struct lane *l, uint64_t before, struct 
 	size_t n = 0;
 
 	while (n < l->gaps && l->gap[n].at <= before) {
-		if (dt_store_lose(v->session->store, l->core, l->gap[n].lost, l->gap[n].begin, e))
+		/* a log has their number only, and from the recorder */
+		if (!v->session->has_log &&
+		    dt_store_lose(v->session->store, l->core, l->gap[n].lost, l->gap[n].begin, e))
 			return -1;
 		n++;
 	}
@@ -500,6 +360,28 @@ static void decide(struct dt_sieve *v, const struct lane *l, struct verdict *x, 
 	}
 }
 
+/* Puts records that are wanted where the session has its records. */
+static int put_wanted(struct dt_sieve *v, const struct lane *l, const struct dt_record *r, size_t n,
+		      struct dt_error *e)
+{
+	if (!n)
+		return 0;
+	if (!v->session->has_log)
+		return dt_store_put(v->session->store, l->core, r, n, 0, e);
+	return v->log->put(v->log->ctx, l->core, r, n) ? dt_fail(e, "out of memory") : 0;
+}
+
+/* Counts a record that is left out. */
+static void leave_out(struct dt_sieve *v, struct lane *l, const struct dt_record *r)
+{
+	l->left++;
+	v->counts.records++;
+	if (v->log) {
+		v->log->in += r->kind == DT_ENTRY || r->kind == DT_POINT;
+		v->log->out += r->kind == DT_EXIT;
+	}
+}
+
 /* Puts what is decided of a lane into the file, up to the first that is not. all: everything. */
 static int put(struct dt_sieve *v, struct lane *l, bool all, struct dt_error *e)
 {
@@ -516,26 +398,23 @@ static int put(struct dt_sieve *v, struct lane *l, bool all, struct dt_error *e)
 		if (dt_verdict_is(v, verdict) == UNDECIDED)
 			break;
 		if (l->gaps && l->gap[0].at <= l->begin) {
-			if (dt_store_put(v->session->store, l->core, out, n, 0, e) ||
-			    put_gaps(v, l, l->begin, e))
+			if (put_wanted(v, l, out, n, e) || put_gaps(v, l, l->begin, e))
 				return -1;
 			n = 0;
 		}
-		if (dt_verdict_is(v, verdict) == VERDICT_KEEP) {
+		if (dt_verdict_is(v, verdict) == VERDICT_KEEP)
 			out[n++] = *lane_record(l, l->begin);
-		} else {
-			l->left++;
-			v->counts.records++;
-		}
+		else
+			leave_out(v, l, lane_record(l, l->begin));
 		dt_verdict_drop(v, verdict);
 		l->begin++;
 		if (n == BATCH) {
-			if (dt_store_put(v->session->store, l->core, out, n, 0, e))
+			if (put_wanted(v, l, out, n, e))
 				return -1;
 			n = 0;
 		}
 	}
-	if (n && dt_store_put(v->session->store, l->core, out, n, 0, e))
+	if (put_wanted(v, l, out, n, e))
 		return -1;
 	return l->begin == l->end ? put_gaps(v, l, l->begin, e) : 0;
 }
@@ -550,8 +429,12 @@ static int put_all(struct dt_sieve *v, bool all, struct dt_error *e)
 	return 0;
 }
 
-int dt_sieve_run(struct dt_sieve *v, uint64_t until, bool end, struct dt_error *e)
+int dt_sieve_run(struct dt_sieve *v, uint64_t until, bool end, struct dt_sieve_log *log,
+		 struct dt_error *e)
 {
+	int rc;
+
+	v->log = log;
 	if (choose_all(v, end ? UINT64_MAX : until, e))
 		return -1;
 	if (end)
@@ -560,16 +443,34 @@ int dt_sieve_run(struct dt_sieve *v, uint64_t until, bool end, struct dt_error *
 		v->clock = v->now;
 	if (until != UINT64_MAX && until > v->clock)
 		v->clock = until;
-	if (put_all(v, end, e))
-		return -1;
-	for (unsigned i = 0; i < v->lanes; i++)
+	rc = put_all(v, end, e);
+	for (unsigned i = 0; i < v->lanes && !rc; i++)
 		dt_sieve_keep_lent(&v->lane[i]);
-	return 0;
+	v->log = NULL;
+	return rc;
+}
+
+/* Decides about all records that have been chosen among. */
+static void decide_all(struct dt_sieve *v)
+{
+	for (unsigned i = 0; i < v->lanes; i++)
+		for (uint64_t p = v->lane[i].begin; p < v->lane[i].unseen; p++) {
+			uint32_t verdict = v->lane[i].verdict[p & (v->lane[i].size - 1)];
+
+			if (dt_verdict_is(v, verdict) == UNDECIDED) {
+				v->verdict[verdict].is = VERDICT_KEEP;
+				v->counts.kept++;
+			}
+		}
 }
 
 int dt_sieve_settle(struct dt_sieve *v, struct dt_error *e)
 {
 	memset(v->place, 0, sizeof(v->place));
+	if (v->session->has_log) { /* the recorder has the log */
+		decide_all(v);
+		return 0;
+	}
 	return put_all(v, true, e);
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sieve: chooses calls while recording, by the words of a filter (filter/filter.h), between the
- * rings and the trace file. The hooks record every call, and the recorder passes the records of
- * all rings through here in the order of time. A call whose end matters is held until it has
- * returned, or is known to be long enough; what is behind it in its ring waits meanwhile, so that
- * the file's records stay in order. A call that is held for too long is written whatever becomes of
- * it. Calls that are not wanted are counted and summed by function (table left_out).
+ * rings and the trace file, or the log. What calls mean it knows from the store, into which they
+ * are described; a session without a file has one in memory for that. The hooks record every call,
+ * and the recorder passes the records of all rings through here in the order of time. A call whose
+ * end matters is held until it has returned, or is known to be long enough; what is behind it in
+ * its ring waits meanwhile, so that the file's records stay in order. A call that is held for too
+ * long is written whatever becomes of it. Calls that are not wanted are counted and summed by
+ * function (table left_out).
  *
  * What the file has is never less than what the same words mean when the whole trace is read. It
  * may be more: calls that were held for too long, the other calls of a chain of tail calls of which
@@ -28,9 +30,9 @@ int dt_sieve_check(const char *words, struct dt_error *e);
 /* Checks the words of sums and triggers in the same way. */
 int dt_sieve_check_sums(const struct dt_options *o, struct dt_error *e);
 
-/* Makes the sieve of a session that writes a file, with the filter, sums and triggers that its
- * options ask for. Without a filter, no call is written if there are sums, otherwise all are. NULL
- * and an error. */
+/* Makes the sieve of a session, which has a store, if only one in memory, with the filter, sums and
+ * triggers that its options ask for. Without a filter, no call is written if there are sums,
+ * otherwise all are. NULL and an error. */
 struct dt_sieve *dt_sieve_new(struct dt_session *s, struct dt_error *e);
 void dt_sieve_free(struct dt_sieve *v);
 
@@ -51,13 +53,25 @@ const char *dt_sieve_chosen(const struct dt_sieve *v);
 int dt_sieve_take(struct dt_sieve *v, unsigned ring, unsigned core, const struct dt_mix *m,
 		  bool stays, struct dt_error *e);
 
+/* Where the records go in a session without a file, and how many entries and exits were left out.
+ */
+struct dt_sieve_log {
+	void *ctx;
+	/* Takes the next records of a core, with the pcs that a log has. Returns -1: out of memory.
+	 */
+	int (*put)(void *ctx, unsigned core, const struct dt_record *r, size_t n);
+	uint64_t in, out;
+};
+
 /* Chooses among the records up to a time up to which all rings have been read, and puts into the
- * file what is decided. end: nothing more comes, and everything is decided. Returns -1 and an
- * error. */
-int dt_sieve_run(struct dt_sieve *v, uint64_t until, bool end, struct dt_error *e);
+ * file, or the log, what is decided. end: nothing more comes, and everything is decided. Returns -1
+ * and an error. */
+int dt_sieve_run(struct dt_sieve *v, uint64_t until, bool end, struct dt_sieve_log *log,
+		 struct dt_error *e);
 
 /* Puts everything that has been chosen among into the file, also calls that are still open: code is
- * about to go, and its records can not be described later. */
+ * about to go, and its records can not be described later. Without a file, they are only decided
+ * about. */
 int dt_sieve_settle(struct dt_sieve *v, struct dt_error *e);
 
 /* Returns how many records wait for others to be read before they are chosen among. */

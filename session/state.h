@@ -142,8 +142,10 @@ struct dt_session {
 	pthread_mutex_t lock;
 	pthread_mutex_t writing; /* held while ctl is being written; taken before `lock' */
 	pthread_t owner;
-	struct dt_store *store; /* the trace file; NULL: there is none, but the log */
-	struct dt_last last;	/* what --last knows */
+	/* the trace file; in a session without one, what the sieve needs of one, in memory: see
+	 * dt_session_has_file(). NULL: neither */
+	struct dt_store *store;
+	struct dt_last last; /* what --last knows */
 	struct dt_sieve
 		*sieve; /* what chooses among calls before they are written; NULL: all are */
 	struct dt_domain *domain[DT_SHARED_MAX];
@@ -271,6 +273,11 @@ static inline struct dt_target *dt_session_find(struct dt_session *s, pid_t pid)
 		if (t->pid == pid && !t->ended)
 			return t;
 	return NULL;
+}
+
+static inline bool dt_session_has_file(const struct dt_session *s)
+{
+	return s->store && !s->has_log;
 }
 
 #endif

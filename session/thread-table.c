@@ -228,6 +228,16 @@ void dt_thread_table_note(struct dt_session *s, uint32_t tid, uint32_t pid, cons
 		dt_store_again(s->store, tid, dt_lives_number(s, tid), NULL);
 }
 
+void dt_thread_table_store(struct dt_session *s)
+{
+	for (size_t i = 0; i < s->thread_room; i++) {
+		const struct dt_thread_entry *t = &s->thread[i];
+
+		if (t->tid && t->recorded)
+			dt_store_thread(s->store, t->tid, t->pid, t->name, NULL);
+	}
+}
+
 /* Tells whether an ancestor of a process is known to be in the domain. */
 static bool is_born_in(const struct dt_session *s, const struct dt_domain *d, pid_t pid)
 {

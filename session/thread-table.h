@@ -32,6 +32,9 @@ bool dt_thread_table_owns(struct dt_session *s, const struct dt_domain *d, uint3
 /* Notes that thread tid has domain d's memory from now on. With the lock. */
 void dt_thread_table_join(struct dt_session *s, const struct dt_domain *d, uint32_t tid);
 
+/* Writes all threads that are known to a store that is new. With the lock. */
+void dt_thread_table_store(struct dt_session *s);
+
 /* Reads the name of the thread with that number of ours from /proc; "": it has gone. */
 void dt_thread_table_name(uint32_t number, char *name, size_t size);
 

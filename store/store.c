@@ -412,11 +412,8 @@ int dt_store_commit(struct dt_store *s, struct dt_error *e)
 static struct dt_store *new_store(const char *path, dt_describe_fn *describe, void *ctx,
 				  struct dt_error *e)
 {
-	struct dt_store *s;
+	struct dt_store *s = calloc(1, sizeof(*s));
 
-	if (dt_store_check_room(path, e))
-		return NULL;
-	s = calloc(1, sizeof(*s));
 	if (!s || !(s->path = strdup(path)) || !(s->cctx = ZSTD_createCCtx())) {
 		dt_fail(e, "%s: out of memory", path);
 		if (s)
@@ -433,9 +430,9 @@ static struct dt_store *new_store(const char *path, dt_describe_fn *describe, vo
 struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, void *ctx,
 				 struct dt_error *e)
 {
-	struct dt_store *s = new_store(path, describe, ctx, e);
+	struct dt_store *s;
 
-	if (!s)
+	if (dt_store_check_room(path, e) || !(s = new_store(path, describe, ctx, e)))
 		return NULL;
 	if (make_file(s, e) < 0) {
 		destroy(s);
@@ -448,6 +445,17 @@ struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, voi
 	return s;
 }
 
+/* Makes the tables in memory. NULL: an error, and s has been freed. */
+static struct dt_store *make_memory(struct dt_store *s, struct dt_error *e)
+{
+	if (sqlite3_open_v2(":memory:", &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL))
+		dt_store_fail(s, e);
+	else if (make_tables(s, e) == 0 && prepare(s, e) == 0)
+		return s;
+	destroy(s);
+	return NULL;
+}
+
 struct dt_store *dt_store_create_late(const char *path, bool keep_old, dt_describe_fn *describe,
 				      void *ctx, struct dt_error *e)
 {
@@ -457,8 +465,7 @@ struct dt_store *dt_store_create_late(const char *path, bool keep_old, dt_descri
 
 	if (stat(path, &st) < 0 || !st.st_size)
 		return dt_store_create(path, describe, ctx, e);
-	s = new_store(path, describe, ctx, e);
-	if (!s)
+	if (dt_store_check_room(path, e) || !(s = new_store(path, describe, ctx, e)))
 		return NULL;
 	/* better to say at once what would fail later */
 	if (make_new(path, new, sizeof(new), e) < 0) {
@@ -468,12 +475,17 @@ struct dt_store *dt_store_create_late(const char *path, bool keep_old, dt_descri
 	remove_all(new, "");
 	s->late = s->patient = true;
 	s->keep_old = keep_old;
-	if (sqlite3_open_v2(":memory:", &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL))
-		dt_store_fail(s, e);
-	else if (make_tables(s, e) == 0 && prepare(s, e) == 0)
-		return s;
-	destroy(s);
-	return NULL;
+	return make_memory(s, e);
+}
+
+struct dt_store *dt_store_create_memory(dt_describe_fn *describe, void *ctx, struct dt_error *e)
+{
+	struct dt_store *s = new_store("the session's memory", describe, ctx, e);
+
+	if (!s)
+		return NULL;
+	s->late = s->patient = true; /* it stays so: it has no records */
+	return make_memory(s, e);
 }
 
 bool dt_store_is_late(const struct dt_store *s)

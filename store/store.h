@@ -113,6 +113,10 @@ struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, voi
 struct dt_store *dt_store_create_late(const char *path, bool keep_old, dt_describe_fn *describe,
 				      void *ctx, struct dt_error *e);
 
+/* Creates one in memory, which is never written: it knows what records come from
+ * (dt_store_place()), and no records are put into it. */
+struct dt_store *dt_store_create_memory(dt_describe_fn *describe, void *ctx, struct dt_error *e);
+
 /* Returns whether the store is of dt_store_create_late() and has no record yet, so that the old
  * trace is still at the path, or will be put back there. */
 bool dt_store_is_late(const struct dt_store *s);

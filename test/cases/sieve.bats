@@ -455,11 +455,6 @@ left() {
 	[ "$(of leaf p.db)" = 300 ]
 	# main was open when the words came: it is written with its end
 	[ "$(devtrace sql -n p.db "SELECT ended FROM calls WHERE function = 'main'")" = returned ]
-	# without a file there is nothing to choose for
-	devtrace attach -d -s none $$ >/dev/null 2>&1 || skip "no session without a file"
-	run -1 devtrace ctl -s none 'filter work'
-	[[ ${lines[0]} == *"this session has a log"* ]]
-	devtrace ctl -s none quit
 }
 
 @test "sieve: top and report --live say what is left out, by the words of now" {

@@ -247,7 +247,7 @@ static void sift(void)
 			if (at[core] < records[core] && of_core[core][at[core]].ticks - 1 < until)
 				until = of_core[core][at[core]].ticks - 1;
 		}
-		if (dt_sieve_run(session.sieve, until, !more, &e))
+		if (dt_sieve_run(session.sieve, until, !more, NULL, &e))
 			fail_msg("%s", e.text);
 	}
 }
@@ -362,7 +362,7 @@ static void test_loss(void **state)
 		begin("time>1ms");
 		mix.gaps = lost;
 		assert_int_equal(dt_sieve_take(session.sieve, 0, 0, &mix, false, NULL), 0);
-		assert_int_equal(dt_sieve_run(session.sieve, UINT64_MAX, true, NULL), 0);
+		assert_int_equal(dt_sieve_run(session.sieve, UINT64_MAX, true, NULL, NULL), 0);
 		dt_sieve_free(session.sieve);
 		assert_int_equal(dt_store_close(session.store, NULL), 0);
 		assert_int_equal(read_all(ticks), lost ? 2 : 0);
