@@ -162,9 +162,13 @@ static uint32_t function_of(const struct pass *p, uint32_t row)
 	return row < p->d->match.rows[p->side] ? p->d->match.of[p->side][row] : 0;
 }
 
-static bool is_shown(const struct pass *p, uint32_t row)
+/* Is the call one of those that are compared? */
+static bool is_shown(const struct pass *p, const struct dt_call *c)
 {
-	return row >= p->d->match.rows[p->side] || p->o->shown[p->side][row];
+	const struct dt_chosen_calls *chosen = p->o->chosen[p->side];
+
+	return (c->function >= p->d->match.rows[p->side] || p->o->shown[p->side][c->function]) &&
+	       (!chosen || dt_chosen_has(chosen, c->id));
 }
 
 static uint32_t process_of(const struct pass *p, const struct dt_call *c)
@@ -183,8 +187,8 @@ static void on_begin(void *ctx, const struct dt_call *c)
 	struct dt_diverge_thread *t;
 	uint64_t h;
 
-	*c->note = depth + is_shown(p, c->function);
-	if (!is_shown(p, c->function) || c->tid == DT_NO_TID || p->failed)
+	*c->note = depth + is_shown(p, c);
+	if (!is_shown(p, c) || c->tid == DT_NO_TID || p->failed)
 		return;
 	t = thread_of(p, c->tid, process_of(p, c));
 	if (!t)
@@ -204,7 +208,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 	uint32_t f = function_of(p, c->function);
 	uint64_t h;
 
-	if (!p->o->results || !c->note || !is_shown(p, c->function) || c->tid == DT_NO_TID ||
+	if (!p->o->results || !c->note || !is_shown(p, c) || c->tid == DT_NO_TID ||
 	    c->flags & DT_CALL_OPEN || p->failed)
 		return;
 	t = thread_of(p, c->tid, process_of(p, c));
@@ -345,7 +349,7 @@ static bool take_caller(void *ctx, const struct dt_call *c)
 	struct calling *k = ctx;
 	struct dt_diverge_point *to = k->point;
 
-	if (!is_shown(k->p, c->function))
+	if (!is_shown(k->p, c))
 		return true;
 	if (to->callers == to->room) {
 		size_t room = to->room ? 2 * to->room : 16;

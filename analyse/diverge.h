@@ -17,6 +17,7 @@
 #ifndef DT_ANALYSE_DIVERGE_H
 #define DT_ANALYSE_DIVERGE_H
 
+#include "analyse/chosen.h"
 #include "analyse/match.h"
 #include "analyse/pair.h"
 
@@ -25,7 +26,9 @@ struct dt_diverge_options {
 	bool pointers;		 /* ...including pointers, and values that no signature describes */
 	const bool *shown[2]; /* functions that are compared, by row of each trace; others are as if
 				 they were not traced */
-	struct dt_reader_range range[2]; /* of each trace; only from and to are used */
+	const struct dt_chosen_calls *chosen[2]; /* the calls that are compared, in the same way;
+						    NULL: all */
+	struct dt_reader_range range[2];	 /* of each trace; only from and to are used */
 };
 
 /* A call, or the end of one. Its values are meaningful as far as its function's signature says. */

@@ -455,8 +455,6 @@ static int parse(int argc, char **argv, struct dt_diff *d)
 		dt_cmd_fail("diff: --arguments, --results and --pointers are for --first");
 	else if (d->pointers && !d->arguments && !d->results)
 		dt_cmd_fail("diff: --pointers of what? say --arguments, --results, or both");
-	else if (d->first && d->filter)
-		dt_cmd_fail("diff: --first follows all calls: choose by -F and -N, not by -f");
 	else if (d->first && (d->subtract || d->rows || d->key))
 		dt_cmd_fail("diff: --first has no table: -s, -n and --subtract do not go with it");
 	else if (argc - optind != 2)

@@ -295,8 +295,28 @@ static int find(struct printing *k, const struct dt_diverge_options *o)
 	return status;
 }
 
+/* Finds the calls that -f means on one side. Returns the exit status, 0: go on. */
+static int choose(struct dt_diff *d, unsigned side, struct dt_diverge_options *o,
+		  struct dt_chosen_calls *calls)
+{
+	struct dt_reader_range range = o->range[side];
+	struct dt_filter *f = dt_cmd_filter(d->reader[side], d->filter);
+	struct dt_error e;
+	int rc;
+
+	if (!f)
+		return 2;
+	range.order = DT_BY_THREAD;
+	range.values = dt_filter_needs_values(f);
+	rc = dt_chosen_read(calls, f, d->reader[side], &range, NULL, NULL, &e);
+	dt_cmd_filter_free(f);
+	o->chosen[side] = calls;
+	return rc ? dt_cmd_fail("%s", e.text) : 0;
+}
+
 int dt_diff_first(struct dt_diff *d)
 {
+	struct dt_chosen_calls chosen[2] = {0};
 	struct printing k = {.d = d, .line = malloc(2 * DT_CALL_TEXT + 1)};
 	struct dt_diverge_options o = {
 		.arguments = d->arguments, .results = d->results, .pointers = d->pointers};
@@ -312,12 +332,15 @@ int dt_diff_first(struct dt_diff *d)
 			status = 2;
 		if (!dt_reader_summary(d->reader[side], &s, NULL))
 			k.begin[side] = s.min_ticks;
+		if (!status && d->filter)
+			status = choose(d, side, &o, &chosen[side]);
 	}
 	if (!status)
 		status = ready ? find(&k, &o) : dt_cmd_fail("out of memory");
 	for (unsigned side = 0; side < 2; side++) {
 		dt_formats_free(&k.formats[side]);
 		free(shown[side]);
+		dt_chosen_free(&chosen[side]);
 	}
 	free(k.line);
 	return status;

@@ -274,6 +274,51 @@ pairs() {
 		PY
 	done < <(pairs)
 	grep -q 'note: [AB]: -f leaves out [0-9]* of [0-9]* calls' err
-	run -2 devtrace diff --first -f leaf t.db other.db
-	[[ $output == *"--first follows all calls"* ]]
+}
+
+@test "filter: diff --first -f follows these calls only" {
+	local words where f
+	"$build/test/tool/maketrace" -n 1500 -c 2 -t 3 first.db >made3
+	"$build/test/tool/maketrace" -n 1200 -c 2 -t 3 second.db >made3
+	for f in first second; do
+		devtrace sql -n -c $f.db "SELECT id, parent, thread, function FROM calls WHERE id ORDER BY begin, depth" | tr -d '\r"' >$f.all
+	done
+	while IFS='|' read -r words where; do
+		devtrace diff --first --json -f "$words" first.db second.db >d.json 2>err && status=0 || status=$?
+		[ $status = 0 ] || [ $status = 3 ] || { echo "$words: $status"; cat err; false; }
+		for f in first second; do
+			devtrace sql -n -c $f.db "$known SELECT id FROM calls WHERE $where" | tr -d '\r' >$f.wanted
+		done
+		python3 - <<-'PY' || { echo "$words"; false; }
+			import csv, json, collections
+			def steps(f):
+			    rows = [r for r in csv.reader(open(f + '.all')) if r]
+			    parent = {int(r[0]): int(r[1] or 0) for r in rows}
+			    wanted = {int(x) for x in open(f + '.wanted') if x.strip()}
+			    s = collections.defaultdict(list)
+			    for i, _, thread, function in rows:
+			        if int(i) not in wanted:
+			            continue
+			        depth, p = 0, parent.get(int(i), 0)
+			        while p:
+			            depth += p in wanted
+			            p = parent.get(p, 0)
+			        s[int(thread)].append((function, depth))
+			    return s
+			a, b = steps('first'), steps('second')
+			got = {x['a']['thread']: x for x in json.load(open('d.json')) if x['a'] and x['b']}
+			assert set(got) == set(a) & set(b), (set(got), set(a), set(b))
+			for thread, x in got.items():
+			    n = 0
+			    while n < len(a[thread]) and n < len(b[thread]) and a[thread][n] == b[thread][n]:
+			        n += 1
+			    assert x['diverges'] == (n < len(a[thread]) or n < len(b[thread])), (thread, x)
+			    assert x['same_calls'] == n, (thread, x, n)
+		PY
+	done < <(pairs)
+	# what is chosen by its function is what -F chooses
+	devtrace diff --first -F 'function1*' first.db second.db >want || true
+	devtrace diff --first -f 'function1*' first.db second.db >got || true
+	diff want got
+	run -2 devtrace diff --first -f 'time>' first.db second.db
 }
