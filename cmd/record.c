@@ -37,6 +37,8 @@
 	"      --last=TIME            keep only what was recorded in the last 10s, 500ms: as --until\n"   \
 	"                             finds it, what led to that call\n"                                  \
 	"      --signal='SIG if WORDS'  send the process a signal at the first such call: STOP, ABRT\n"   \
+	"      --snapshot='FILE if WORDS'  at the first such call, the trace as it is then goes to\n"     \
+	"                             FILE, too (with --last the last so long), and all goes on\n"        \
 	"  -o, --output=FILE          the trace file (devtrace.db)\n"                                     \
 	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"               \
 	"                             drop (keep the oldest), overwrite (keep the newest)\n"              \

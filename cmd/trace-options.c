@@ -174,6 +174,13 @@ static int take(struct dt_trace_command *c, int opt)
 		return parse_time(optarg, &o->last_ns)
 			       ? 0
 			       : bad_usage(c, "--last is a time such as 10s or 500ms, not", optarg);
+	case 9:
+		o->snapshot = c->snapshot;
+		if (o->snapshots == ROOM(c->snapshot))
+			return bad_usage(c, "--snapshot can be given 8 times at most, not for",
+					 optarg);
+		c->snapshot[o->snapshots++] = optarg;
+		return 0;
 	case 'd':
 		return c->detach = true, 0;
 	case 'f':
@@ -213,6 +220,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"until", required_argument, NULL, 6},
 		{"signal", required_argument, NULL, 7},
 		{"last", required_argument, NULL, 8},
+		{"snapshot", required_argument, NULL, 9},
 		{"summary", no_argument, NULL, 'c'},
 		{"kernel", optional_argument, NULL, 'k'},
 		{"verbose", no_argument, NULL, 'v'},

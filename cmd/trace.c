@@ -99,6 +99,8 @@ static void say_summary(struct dt_trace_command *c, const struct dt_results *r)
 		dt_say(&say, "the recording has ended as --until says, with %s", r->until);
 	else if (c->options.until && c->summary)
 		dt_say(&say, "no call was what --until says: '%s'", c->options.until);
+	for (const char *p = r->snapshots; *p; p += strcspn(p, "\n"), p += *p == '\n')
+		dt_say(&say, "%.*s", (int)strcspn(p, "\n"), p);
 	if (*r->unsignalled)
 		dt_say(&say, "%s", r->unsignalled);
 	if (!r->lost && !r->left_as_it_was && c->summary && isatty(2))

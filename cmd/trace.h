@@ -12,6 +12,7 @@ struct dt_trace_command {
 	const char *point[64];	   /* memory for options.point */
 	const char *sum[8];	   /* memory for options.sum */
 	const char *signal[8];	   /* memory for options.signal */
+	const char *snapshot[8];   /* memory for options.snapshot */
 	const char *argument[64];  /* memory for options.argument */
 	const char *kernel[64];	   /* memory for options.kernel_pattern */
 	bool kernel_functions;	   /* -k was given: functions of the kernel, not only tracepoints */

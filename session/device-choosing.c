@@ -10,6 +10,8 @@
 #include "core/device-ranges.h"
 #include "core/words.h"
 #include "session/sieve.h"
+#include "session/snapshot.h"
+#include "session/state.h"
 
 #define WORDS 4096u /* bytes of the words of a filter or sum */
 #define ROWS  1000u /* of a sum that are shown, at most */
@@ -52,6 +54,8 @@ static int refuse(const struct dt_session *s, const char *command, struct dt_err
 		return dt_fail(e,
 			       "%s: this session reads its records at the end only (-p overwrite)",
 			       command);
+	if (s->has_log && dt_word_is(command, "snapshot"))
+		return dt_fail(e, "snapshot: this session has no trace file (-o)");
 	return 0;
 }
 
@@ -206,39 +210,46 @@ static const char *signal_name(int signal)
 	return name ? name : "?";
 }
 
-static bool is_kind(const struct dt_sieve_item *a, bool until)
+enum kind { UNTIL, SIGNAL, SNAPSHOT };
+
+static bool is_kind(const struct dt_sieve_item *a, enum kind kind)
 {
-	return until ? a->signal == DT_SIEVE_UNTIL : a->signal > 0;
+	return kind == UNTIL	? a->signal == DT_SIEVE_UNTIL
+	       : kind == SIGNAL ? a->signal > 0
+				: a->signal == DT_SIEVE_SNAPSHOT;
 }
 
-static int list_triggers(const struct dt_session *s, const struct dt_asker *who, bool until)
+static int list_triggers(const struct dt_session *s, const struct dt_asker *who, enum kind kind)
 {
+	static const char *const none[] = {"there are no words that end the recording",
+					   "no signal is to be sent", "no snapshot is to be made"};
 	bool any = false;
 
 	for (size_t i = 0; exists(s, i); i++) {
 		struct dt_sieve_item a = dt_sieve_item(s->sieve, i);
 
-		if (!is_kind(&a, until))
+		if (!is_kind(&a, kind))
 			continue;
 		any = true;
-		if (until)
+		if (kind == UNTIL)
 			dt_device_answer(who, "%s", a.words);
+		else if (kind == SNAPSHOT)
+			dt_device_answer(who, "%s if %s%s", a.file, a.words,
+					 a.acted ? ": there has been such a call" : "");
 		else
 			dt_device_answer(who, "%s if %s%s", signal_name(a.signal), a.words,
 					 a.acted ? ": it has been sent" : "");
 	}
-	return any ? 0
-		   : dt_device_answer(who, until ? "there are no words that end the recording"
-						 : "no signal is to be sent");
+	return any ? 0 : dt_device_answer(who, "%s", none[kind]);
 }
 
 /* Takes away the triggers of that kind. */
-static int remove_triggers(struct dt_session *s, bool until, struct dt_error *e)
+static int remove_triggers(struct dt_session *s, enum kind kind, struct dt_error *e)
 {
 	for (size_t i = 0; exists(s, i);) {
 		struct dt_sieve_item a = dt_sieve_item(s->sieve, i);
 
-		if (!is_kind(&a, until)) {
+		if (!is_kind(&a, kind)) {
 			i++;
 			continue;
 		}
@@ -257,11 +268,11 @@ static int until(struct dt_session *s, const struct dt_asker *who, char *const *
 	size_t before;
 
 	if (n == 1)
-		return list_triggers(s, who, true);
+		return list_triggers(s, who, UNTIL);
 	if (join(words, word, 1, n, e) < 0)
 		return -1;
 	if (!strcmp(words, "-"))
-		return remove_triggers(s, true, e);
+		return remove_triggers(s, UNTIL, e);
 	v = sieve_of(s, e);
 	if (!v)
 		return -1;
@@ -285,11 +296,11 @@ static int send_signal(struct dt_session *s, const struct dt_asker *who, char *c
 	int number;
 
 	if (n == 1)
-		return list_triggers(s, who, false);
+		return list_triggers(s, who, SIGNAL);
 	if (join(text, word, 1, n, e) < 0)
 		return -1;
 	if (!strcmp(text, "-"))
-		return remove_triggers(s, false, e);
+		return remove_triggers(s, SIGNAL, e);
 	number = dt_sieve_signal(text, &words, &why);
 	if (number < 0)
 		return dt_fail(e, "signal: %s", why.text);
@@ -306,6 +317,48 @@ static int send_signal(struct dt_session *s, const struct dt_asker *who, char *c
 	return v ? done(s, v, dt_sieve_add(v, NULL, number, words, e)) : -1;
 }
 
+/* Makes a snapshot now, or at a call. Files are named by their whole path, since the session's
+ * folder is not that of whoever asks. */
+static int snapshot(struct dt_session *s, const struct dt_asker *who, char *const *word, unsigned n,
+		    struct dt_error *e)
+{
+	char text[WORDS];
+	const char *words;
+	struct dt_error why;
+	struct dt_sieve *v;
+	long length;
+
+	if (n == 1)
+		return list_triggers(s, who, SNAPSHOT);
+	if (join(text, word, 1, n, e) < 0)
+		return -1;
+	if (!strcmp(text, "-"))
+		return remove_triggers(s, SNAPSHOT, e);
+	if (text[0] != '/')
+		return dt_fail(e, "snapshot: the whole path of a file is wanted, as in /tmp/now.db "
+				  "or '/tmp/slow.db if open time>10ms'");
+	if (!strstr(text, " if ") &&
+	    (strlen(text) < 3 || strcmp(text + strlen(text) - 3, " if") != 0)) {
+		if (!s->recorder_runs)
+			return dt_fail(e, "snapshot: nothing is being recorded");
+		return dt_snapshot_wait(s, dt_snapshot_ask(s, text, "a command"), e);
+	}
+	length = dt_sieve_snapshot(text, &words, &why);
+	if (length < 0)
+		return dt_fail(e, "snapshot: %s", why.text);
+	text[length] = '\0';
+	for (size_t i = 0; exists(s, i); i++) {
+		struct dt_sieve_item a = dt_sieve_item(s->sieve, i);
+
+		if (is_kind(&a, SNAPSHOT) && !strcmp(a.words, words) && !strcmp(a.file, text)) {
+			s->changed = true;
+			return dt_sieve_clear(s->sieve, i, e);
+		}
+	}
+	v = sieve_of(s, e);
+	return v ? done(s, v, dt_sieve_add_snapshot(v, text, words, e)) : -1;
+}
+
 /* ---- all of them ---- */
 
 int dt_device_choosing(struct dt_session *s, const struct dt_asker *who, char *const *word,
@@ -315,7 +368,11 @@ int dt_device_choosing(struct dt_session *s, const struct dt_asker *who, char *c
 		const char *name;
 		int (*run)(struct dt_session *s, const struct dt_asker *who, char *const *word,
 			   unsigned n, struct dt_error *e);
-	} command[] = {{"filter", filter}, {"sum", sum}, {"until", until}, {"signal", send_signal}};
+	} command[] = {{"filter", filter},
+		       {"sum", sum},
+		       {"until", until},
+		       {"signal", send_signal},
+		       {"snapshot", snapshot}};
 
 	for (size_t i = 0; i < sizeof(command) / sizeof(*command); i++)
 		if (dt_word_is(word[0], command[i].name))
@@ -348,7 +405,7 @@ static void say(void (*line)(void *to, const char *text, size_t n), void *to, co
 void dt_device_choosing_state(struct dt_session *s,
 			      void (*line)(void *to, const char *text, size_t n), void *to)
 {
-	char before[80];
+	char before[80], both[2 * WORDS];
 
 	if (s->sieve && *dt_sieve_chosen(s->sieve))
 		say(line, to, "filter ", dt_sieve_chosen(s->sieve));
@@ -359,8 +416,12 @@ void dt_device_choosing_state(struct dt_session *s,
 			dt_format(before, sizeof(before), "sum %s new ", a.name);
 		else if (a.signal == DT_SIEVE_UNTIL)
 			dt_format(before, sizeof(before), "until ");
+		else if (a.signal == DT_SIEVE_SNAPSHOT)
+			dt_format(before, sizeof(before), "snapshot ");
 		else
 			dt_format(before, sizeof(before), "signal %s if ", signal_name(a.signal));
-		say(line, to, before, a.words);
+		if (a.signal == DT_SIEVE_SNAPSHOT)
+			dt_format(both, sizeof(both), "%s if %s", a.file, a.words);
+		say(line, to, before, a.signal == DT_SIEVE_SNAPSHOT ? both : a.words);
 	}
 }

@@ -544,6 +544,7 @@ static const struct dt_device_ops ops = {
 		"sum         sum: list; sum <name>: the table; sum <name> clear|remove\n"
 		"until       until <words>|-: recording ends with the first such call\n"
 		"signal      signal STOP if <words>: sent at the first such call; signal -: no\n"
+		"snapshot    snapshot <file>: the trace as it is now; <file> if <words>: then\n"
 		"quit        end the session\n",
 };
 

@@ -32,6 +32,9 @@ struct dt_options {
 			    * no */
 	const char *const *signal; /* "STOP if WORDS": sent to the process of the first such call */
 	size_t signals;
+	const char *const *snapshot; /* "FILE if WORDS": the trace as it is at the first such call,
+					in a file of its own */
+	size_t snapshots;
 	uint64_t last_ns; /* only what was recorded in so long, at the end, is kept; 0: all */
 	bool follow;   /* trace the programs that it executes, too; then the program itself need not
 			* have anything that can be traced */

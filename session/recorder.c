@@ -24,6 +24,7 @@
 #include "session/pauses.h"
 #include "session/places.h"
 #include "session/sieve.h"
+#include "session/snapshot.h"
 #include "session/thread-table.h"
 #include "session/tids.h"
 #include "session/witness.h"
@@ -321,6 +322,17 @@ static int sift(struct dt_session *s, struct round *k, uint64_t until, bool end)
 	return rc;
 }
 
+/* Begins the next snapshot, if that is due. */
+static int snapshot(struct dt_session *s)
+{
+	int rc;
+
+	pthread_mutex_lock(&s->lock);
+	rc = dt_session_has_file(s) ? dt_snapshot_turn(s, &s->recorder_error) : 0;
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
 /* Makes one round over all rings. Returns how many records it took; -1 when the file can not be
  * written. last: nothing records any more. end: moreover all rings have been found empty. */
 static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool last, bool end)
@@ -383,6 +395,8 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 		return -1;
 	if (s->has_log)
 		put_log(s, k, rings, last ? ~0ull : room);
+	if (!end && snapshot(s))
+		return -1;
 	/* only now, see dt_recorder_drain() */
 	pthread_mutex_lock(&s->lock);
 	for (unsigned i = 0; i < rings; i++)

@@ -17,6 +17,7 @@ struct dt_results {
 	 * written undecided, because they were held for too long */
 	uint64_t left_out, left_records, kept_undecided;
 	char until[200];       /* the call that ended the recording; "": none did */
+	char snapshots[2048];  /* a line for each, without the last newline */
 	char unsignalled[160]; /* why a signal could not be sent; "": none was to be, or it was */
 	uint64_t stalls;       /* how often a thread waited for room in a ring */
 	bool left_as_it_was;   /* there was no record, so the trace file is the one from before */

@@ -42,6 +42,7 @@
 #include "session/server.h"
 #include "session/tids.h"
 #include "session/sieve.h"
+#include "session/snapshot.h"
 
 #define DEFAULT_RING (4u << 20)
 #define CLOCK_APART  5000000u /* ns: readings so far apart tell the tick to 1 in 20,000 */
@@ -132,18 +133,21 @@ static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
 /* Returns whether the recorder has to look at calls. */
 static bool needs_sieve(const struct dt_options *o)
 {
-	return o->filter || o->sums || o->until || o->signals || o->last_ns;
+	return o->filter || o->sums || o->until || o->signals || o->snapshots || o->last_ns;
 }
 
 /* Checks the words of sums and triggers. */
 static int check_sums(const struct dt_options *o, struct dt_error *e)
 {
-	if (o->last_ns && !o->output)
-		return dt_fail(e, "--last: it goes with a trace file: give one (-o)");
+	if ((o->last_ns || o->snapshots) && !o->output)
+		return dt_fail(e, "%s: it goes with a trace file: give one (-o)",
+			       o->last_ns ? "--last" : "--snapshot");
 	if (o->policy == DT_OVERWRITE)
-		return dt_fail(e, "-p overwrite: records are read at the end only, but --sum, "
-				  "--until, --signal and --last look at them as they come; --last "
-				  "keeps the newest, too");
+		return dt_fail(
+			e,
+			"-p overwrite: records are read at the end only, but --sum, "
+			"--until, --signal, --snapshot and --last look at them as they come; --last "
+			"keeps the newest, too");
 	return dt_sieve_check_sums(o, e);
 }
 
@@ -151,7 +155,8 @@ static int check_words(const struct dt_options *o, struct dt_error *e)
 {
 	if (o->filter && dt_sieve_check(o->filter, e) < 0)
 		return -1;
-	return o->sums || o->until || o->signals || o->last_ns ? check_sums(o, e) : 0;
+	return o->sums || o->until || o->signals || o->snapshots || o->last_ns ? check_sums(o, e)
+									       : 0;
 }
 
 /* Fills in s, which is all zero. On error, everything that it has made is freed. */
@@ -278,6 +283,7 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 	if (s->store) {
 		char text[32];
 
+		dt_snapshot_end(s);
 		dt_pauses_end(s);
 		dt_helds_end(s);
 		dt_births_end(s);

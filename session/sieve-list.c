@@ -18,8 +18,12 @@ struct dt_sieve_item dt_sieve_item(const struct dt_sieve *v, size_t i)
 
 	if (w->signal != DT_SIEVE_SUM)
 		words += strlen(DT_SIEVE_COUNT);
-	return (struct dt_sieve_item){w->name, words, w->signal, w->acted,
-				      dt_sums_totals(v->sums, i).calls};
+	return (struct dt_sieve_item){.name = w->name,
+				      .words = words,
+				      .file = w->file,
+				      .signal = w->signal,
+				      .acted = w->acted,
+				      .calls = dt_sums_totals(v->sums, i).calls};
 }
 
 /* ---- what the open calls know of the sums ---- */
@@ -100,6 +104,17 @@ int dt_sieve_add(struct dt_sieve *v, const char *name, int signal, const char *w
 fail:
 	dt_sieve_words_remove(w, w->n - 1);
 	w->numbers = numbers;
+	return -1;
+}
+
+int dt_sieve_add_snapshot(struct dt_sieve *v, const char *file, const char *words,
+			  struct dt_error *e)
+{
+	if (dt_sieve_add(v, NULL, DT_SIEVE_SNAPSHOT, words, e))
+		return -1;
+	if (dt_sieve_words_file(&v->words, file, strlen(file), e) == 0)
+		return 0;
+	dt_sieve_remove(v, v->words.n - 1, NULL);
 	return -1;
 }
 

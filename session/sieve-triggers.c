@@ -11,6 +11,7 @@
 #include <sys/pidfd.h>
 
 #include "session/lives.h"
+#include "session/snapshot.h"
 
 /* Sends a signal to the process of a thread, if that is traced: nothing that a program writes into
  * its rings may reach another one. */
@@ -34,6 +35,7 @@ static void send(struct dt_sieve *v, uint32_t pid, int number)
 void dt_sieve_act(struct dt_sieve *v, const struct dt_call *c, uint32_t pid)
 {
 	struct dt_session *s = v->session;
+	char call[200];
 	const char *name = c->function < v->functions ? v->function[c->function].name : NULL;
 
 	for (size_t i = 0; i < v->words.n; i++) {
@@ -42,14 +44,18 @@ void dt_sieve_act(struct dt_sieve *v, const struct dt_call *c, uint32_t pid)
 		if (w->signal == DT_SIEVE_SUM || w->acted || !dt_sums_totals(v->sums, i).calls)
 			continue;
 		w->acted = true;
+		dt_format(call, sizeof(call), "a call of %.100s in thread %u that took %lu us",
+			  name ? name : "?", dt_lives_number(s, c->tid),
+			  (unsigned long)((double)dt_call_ticks(c) / s->ticks_per_ns / 1000));
+		if (w->signal == DT_SIEVE_SNAPSHOT) {
+			dt_snapshot_ask(s, w->file, call);
+			continue;
+		}
 		if (w->signal != DT_SIEVE_UNTIL) {
 			send(v, pid, w->signal);
 			continue;
 		}
-		dt_format(s->results.until, sizeof(s->results.until),
-			  "a call of %.100s in thread %u that took %lu us", name ? name : "?",
-			  dt_lives_number(s, c->tid),
-			  (unsigned long)((double)dt_call_ticks(c) / s->ticks_per_ns / 1000));
+		dt_format(s->results.until, sizeof(s->results.until), "%s", call);
 		atomic_store(&s->quit, true);
 		dt_shared_bell_ring(&s->targets.shared);
 	}

@@ -46,6 +46,16 @@ int dt_sieve_signal(const char *text, const char **words, struct dt_error *e)
 	return number;
 }
 
+long dt_sieve_snapshot(const char *text, const char **words, struct dt_error *e)
+{
+	const char *condition = strstr(text, " if ");
+
+	if (!condition || condition == text || !condition[4 + strspn(condition + 4, " \t")])
+		return dt_fail(e, "a file and words are wanted, as in 'slow.db if open time>10ms'");
+	*words = condition + 4;
+	return condition - text;
+}
+
 /* ---- the list ---- */
 
 static bool has_name(const struct dt_sieve_words *w, const char *name)
@@ -63,8 +73,9 @@ int dt_sieve_words_add(struct dt_sieve_words *w, const char *name, int signal, c
 	char number[DT_SIEVE_NAME];
 
 	if (w->n == DT_SUMS_MOST)
-		return dt_fail(e, "--sum, --until and --signal: %u of them together at most",
-			       DT_SUMS_MOST);
+		return dt_fail(
+			e, "--sum, --until, --signal and --snapshot: %u of them together at most",
+			DT_SUMS_MOST);
 	if (signal == DT_SIEVE_SUM && !name) {
 		do
 			dt_format(number, sizeof(number), "%u", ++w->numbers);
@@ -84,15 +95,21 @@ int dt_sieve_words_add(struct dt_sieve_words *w, const char *name, int signal, c
 void dt_sieve_words_remove(struct dt_sieve_words *w, size_t i)
 {
 	free(w->at[i].text);
+	free(w->at[i].file);
 	w->n--;
 	memmove(&w->at[i], &w->at[i + 1], (w->n - i) * sizeof(*w->at));
 }
 
 void dt_sieve_words_free(struct dt_sieve_words *w)
 {
-	for (size_t i = 0; i < w->n; i++)
-		free(w->at[i].text);
-	w->n = 0;
+	while (w->n)
+		dt_sieve_words_remove(w, w->n - 1);
+}
+
+int dt_sieve_words_file(struct dt_sieve_words *w, const char *file, size_t n, struct dt_error *e)
+{
+	w->at[w->n - 1].file = strndup(file, n);
+	return w->at[w->n - 1].file ? 0 : dt_fail(e, "out of memory");
 }
 
 /* ---- options ---- */
@@ -105,6 +122,20 @@ static int add_signal(struct dt_sieve_words *w, const char *text, struct dt_erro
 
 	return number < 0 ? dt_fail(e, "--signal: %s", why.text)
 			  : dt_sieve_words_add(w, NULL, number, words, e);
+}
+
+static int add_snapshot(struct dt_sieve_words *w, const char *text, struct dt_error *e)
+{
+	struct dt_error why;
+	const char *words;
+	long n = dt_sieve_snapshot(text, &words, &why);
+
+	if (n < 0)
+		return dt_fail(e, "--snapshot: %s", why.text);
+	return dt_sieve_words_add(w, NULL, DT_SIEVE_SNAPSHOT, words, e) ||
+			       dt_sieve_words_file(w, text, (size_t)n, e)
+		       ? -1
+		       : 0;
 }
 
 int dt_sieve_words(struct dt_sieve_words *w, const struct dt_options *o, struct dt_error *e)
@@ -121,6 +152,9 @@ int dt_sieve_words(struct dt_sieve_words *w, const struct dt_options *o, struct 
 		goto fail;
 	for (size_t i = 0; i < o->signals; i++)
 		if (add_signal(w, o->signal[i], e))
+			goto fail;
+	for (size_t i = 0; i < o->snapshots; i++)
+		if (add_snapshot(w, o->snapshot[i], e))
 			goto fail;
 	return 0;
 fail:

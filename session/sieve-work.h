@@ -125,7 +125,9 @@ struct dt_sieve_words {
 	struct dt_sieve_word {
 		char *text; /* of the sum; of a trigger "count if WORDS" */
 		char name[DT_SIEVE_NAME];
-		int signal; /* DT_SIEVE_SUM, DT_SIEVE_UNTIL, or the signal that is sent */
+		char *file; /* of a snapshot */
+		int signal; /* DT_SIEVE_SUM, DT_SIEVE_UNTIL, DT_SIEVE_SNAPSHOT, or the signal that
+			       is sent */
 		bool acted; /* of a trigger */
 	} at[DT_SUMS_MOST];
 	size_t n;
@@ -396,6 +398,8 @@ void dt_sieve_words_free(struct dt_sieve_words *w);
 /* Adds a sum, or a trigger: name NULL: it gets a number. */
 int dt_sieve_words_add(struct dt_sieve_words *w, const char *name, int signal, const char *text,
 		       struct dt_error *e);
+/* Sets the file of the last one. Returns -1 and an error. */
+int dt_sieve_words_file(struct dt_sieve_words *w, const char *file, size_t n, struct dt_error *e);
 /* Takes the i-th away. */
 void dt_sieve_words_remove(struct dt_sieve_words *w, size_t i);
 

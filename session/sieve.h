@@ -97,15 +97,17 @@ int dt_sieve_account(struct dt_sieve *v, bool with_records, struct dt_error *e);
 
 /* ---- the list of sums and triggers (session/sieve-list.c) ---- */
 
-#define DT_SIEVE_NAME  32u /* bytes of a sum's name, with its NUL */
-#define DT_SIEVE_SUM   0
-#define DT_SIEVE_UNTIL (-1)
+#define DT_SIEVE_NAME	  32u /* bytes of a sum's name, with its NUL */
+#define DT_SIEVE_SUM	  0
+#define DT_SIEVE_UNTIL	  (-1)
+#define DT_SIEVE_SNAPSHOT (-2)
 
 struct dt_sieve_item {
 	const char *name;  /* of a sum */
 	const char *words; /* of a trigger: those that wait for a call */
-	int signal; /* DT_SIEVE_SUM, DT_SIEVE_UNTIL: recording ends; otherwise the signal that is
-		       sent */
+	const char *file;  /* of a snapshot */
+	int signal; /* DT_SIEVE_SUM, DT_SIEVE_UNTIL: recording ends, DT_SIEVE_SNAPSHOT; otherwise
+		       the signal that is sent */
 	bool acted; /* of a trigger */
 	uint64_t calls;
 };
@@ -118,6 +120,9 @@ struct dt_sieve_item dt_sieve_item(const struct dt_sieve *v, size_t i);
  * error, and nothing has changed. */
 int dt_sieve_add(struct dt_sieve *v, const char *name, int signal, const char *words,
 		 struct dt_error *e);
+/* The same of a snapshot, which is written to that file. */
+int dt_sieve_add_snapshot(struct dt_sieve *v, const char *file, const char *words,
+			  struct dt_error *e);
 /* Takes one away, also out of the file. Returns -1 and an error: the file can not be written. */
 int dt_sieve_remove(struct dt_sieve *v, size_t i, struct dt_error *e);
 /* Has a sum count from 0 again, or a trigger wait for the next call. */
@@ -125,6 +130,9 @@ int dt_sieve_clear(struct dt_sieve *v, size_t i, struct dt_error *e);
 
 /* Reads "STOP if WORDS": returns the number of the signal, or -1 and an error. */
 int dt_sieve_signal(const char *text, const char **words, struct dt_error *e);
+
+/* Reads "FILE if WORDS": returns the length of FILE, or -1 and an error. */
+long dt_sieve_snapshot(const char *text, const char **words, struct dt_error *e);
 
 /* Returns the table of a sum as text, which the caller frees; NULL: out of memory. rows: how many,
  * at most. */

@@ -133,6 +133,17 @@ struct dt_last {
 	unsigned marks;
 };
 
+/* Snapshots that are to be written, and one that is being written: session/snapshot.h. With the
+ * lock. */
+struct dt_snapshots {
+	struct dt_snapshot *due; /* the oldest first */
+	struct dt_snapshot *now; /* that the thread writes; NULL: none */
+	pthread_t thread;
+	uint64_t asked, over;  /* the number of the last one that was asked for; that is over... */
+	bool failed;	       /* ...and could not be written, */
+	struct dt_error error; /* for this reason */
+};
+
 /* A session. A field with "owner thread" or "recorder thread" is that thread's alone; one with
  * "with the lock" is read and written with `lock' held. */
 struct dt_session {
@@ -146,6 +157,7 @@ struct dt_session {
 	 * dt_session_has_file(). NULL: neither */
 	struct dt_store *store;
 	struct dt_last last; /* what --last knows */
+	struct dt_snapshots snapshots;
 	struct dt_sieve
 		*sieve; /* what chooses among calls before they are written; NULL: all are */
 	struct dt_domain *domain[DT_SHARED_MAX];

@@ -233,8 +233,11 @@ void dt_thread_table_store(struct dt_session *s)
 	for (size_t i = 0; i < s->thread_room; i++) {
 		const struct dt_thread_entry *t = &s->thread[i];
 
-		if (t->tid && t->recorded)
-			dt_store_thread(s->store, t->tid, t->pid, t->name, NULL);
+		if (!t->tid || !t->recorded)
+			continue;
+		dt_store_thread(s->store, t->tid, t->pid, t->name, NULL);
+		if (t->tid >= DT_AGAIN)
+			dt_store_again(s->store, t->tid, dt_lives_number(s, t->tid), NULL);
 	}
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -153,6 +154,52 @@ static int copy_database(const char *from, const char *to, struct dt_error *e)
 	sqlite3_close(copy);
 	sqlite3_close(source);
 	return rc;
+}
+
+static int note_snapshot(const char *path, const char *note, struct dt_error *e)
+{
+	sqlite3 *db = open_copy(path, e);
+	sqlite3_stmt *q = NULL;
+	int rc = 0;
+
+	if (!db)
+		return -1;
+	if (sqlite3_exec(db, "PRAGMA journal_mode=MEMORY", NULL, NULL, NULL) ||
+	    sqlite3_prepare_v2(db, "INSERT OR REPLACE INTO meta VALUES('snapshot', ?)", -1, &q,
+			       NULL) ||
+	    sqlite3_bind_text(q, 1, note, -1, SQLITE_STATIC) || sqlite3_step(q) != SQLITE_DONE)
+		rc = fail(db, path, e);
+	sqlite3_finalize(q);
+	sqlite3_close(db);
+	return rc;
+}
+
+int dt_copy_snapshot(const char *from, const char *to, const char *note, struct dt_error *e)
+{
+	struct stat a, b;
+	char new[4096];
+	int fd;
+
+	if (stat(from, &a) == 0 && stat(to, &b) == 0 && a.st_dev == b.st_dev &&
+	    a.st_ino == b.st_ino)
+		return dt_fail(e, "%s: that is the trace itself", to);
+	if (dt_store_check_room(to, e) < 0)
+		return -1;
+	if (dt_format(new, sizeof(new), "%s-new.%d", to, getpid()) >= sizeof(new))
+		return dt_fail(e, "%s: cannot create: %s", to, strerror(ENAMETOOLONG));
+	/* arguments of functions are private: nobody else may read them */
+	unlink(new);
+	fd = open(new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return dt_fail(e, "%s: cannot create: %s", to, strerror(errno));
+	close(fd);
+	if (copy_database(from, new, e) == 0 && note_snapshot(new, note, e) == 0) {
+		if (rename(new, to) == 0)
+			return 0;
+		dt_fail(e, "%s: cannot create: %s", to, strerror(errno));
+	}
+	unlink(new);
+	return -1;
 }
 
 /* Returns whether there is a log beside the file, which the file's own bytes lack. */

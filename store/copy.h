@@ -13,6 +13,11 @@
  */
 int dt_copy_trace(const char *path, int fd, struct dt_error *e);
 
+/* Makes a new trace at `to', where there is a trace or nothing, of the one at `from', which may be
+ * being written. note: meta value `snapshot' of the new one. Until it is complete it has another
+ * name. Returns -1 on error. */
+int dt_copy_snapshot(const char *from, const char *to, const char *note, struct dt_error *e);
+
 /* Sets *last to the number of the last chunk in the trace at path, 0 if it has none. Returns -1 on
  * error. */
 int dt_copy_last_chunk(const char *path, int64_t *last, struct dt_error *e);

@@ -147,6 +147,104 @@ assert n["handle"] == n["part"] == 2000, n'
 	devtrace check s.db
 }
 
+# whole FILE FUNCTION FROM TO: the first arguments of its calls are all numbers from at most FROM to at least TO
+whole() {
+	values "$1" "$2" >got
+	diff <(seq "$(head -n 1 got)" "$(tail -n 1 got)") got >differs || { echo "$1: $2 is not without gaps"; head differs; return 1; }
+	[ "$(head -n 1 got)" -le "$3" ] && [ "$(tail -n 1 got)" -ge "$4" ] || { head -n 1 got; tail -n 1 got; return 1; }
+}
+
+@test "snapshot: what was before the call is in a file of its own, and recording goes on" {
+	run -3 --separate-stderr devtrace record -o r.db --snapshot 'slow.db if handle time>30ms' --snapshot 'failed.db if handle result<0' \
+		--snapshot 'never.db if handle time>3s' --sum 'count by function' --filter 'handle' "$dir/server"
+	[ "$output" = '500 of 1000' ]
+	[[ $stderr == *'snapshot slow.db: as of a call of handle in thread '*' that took 4'*' us'* ]]
+	[[ $stderr == *'snapshot failed.db: as of a call of handle in thread '* ]]
+	[ ! -e never.db ]
+	[ "$(ls | grep -c new)" = 0 ]
+	for f in slow failed r; do
+		devtrace check $f.db >checked 2>&1 || { echo $f; cat checked; false; }
+	done
+	whole slow.db handle 0 600
+	[ "$(tail -n 1 got)" -lt 800 ]
+	whole failed.db handle 0 700
+	[ "$(tail -n 1 got)" -lt 900 ]
+	whole r.db handle 0 999
+	# the sums as they were then
+	devtrace sum --json slow.db 2>/dev/null | python3 -c '
+import json, sys
+n = {r["key"]["function"]: r["calls"] for r in json.load(sys.stdin)[0]["rows"]}
+assert 601 <= n["handle"] <= 800 and 601 <= n["part"] <= 800, n'
+	[ "$(sqlite3 slow.db "SELECT value FROM meta WHERE key = 'snapshot'" | cut -d ' ' -f 1-5)" = 'a call of handle in' ]
+	[ "$(stat -c %a slow.db)" = 600 ]
+}
+
+@test "snapshot: with --last, only what was just before; of an attached process, of several threads" {
+	"$dir/server" 3000 >out &
+	local pid=$!
+	sleep 0.1
+	devtrace attach -o a.db --last 150ms --snapshot 'f.db if handle result<0' $pid 2>err
+	local status=0
+	wait $pid || status=$?
+	[ $status = 3 ]
+	[ "$(cat out)" = '1500 of 3000' ]
+	for f in a f; do
+		devtrace check $f.db >checked 2>&1 || { echo $f; cat checked; false; }
+	done
+	whole f.db handle 700 700
+	[ "$(head -n 1 got)" -gt 350 ]
+	# the file itself has gone on to the end
+	whole a.db handle 2999 2999
+	[ "$(head -n 1 got)" -gt 2000 ]
+	for last in 30ms 200ms; do
+		devtrace record -o t.db --last $last --snapshot 'n.db if work n=1500' --snapshot 'm.db if get result<0' "$dir/chosen" 3000 4 >out 2>err || true
+		for f in n m t; do
+			[ ! -e $f.db ] || devtrace check $f.db >checked 2>&1 || { echo "$f, $last"; cat checked; cat err; false; }
+		done
+		rm -f n.db m.db
+	done
+}
+
+@test "snapshot: by ctl, now and at a call; files that can not be written, or are the trace itself" {
+	export XDG_RUNTIME_DIR=$PWD
+	devtrace record -s live -o p.db "$dir/server" 2500 >/dev/null 2>err 3>&- &
+	local session=$! i
+	until devtrace ctl -s live status >/dev/null 2>&1; do sleep 0.02; done
+	for i in 1 2 3; do
+		devtrace ctl -s live snapshot "$PWD/now$i.db"
+		devtrace check now$i.db
+		whole now$i.db handle 0 0
+		tail -n 1 got >last$i
+	done
+	[ "$(cat last1)" -lt "$(cat last2)" ] && [ "$(cat last2)" -lt "$(cat last3)" ]
+	run -1 devtrace ctl -s live snapshot now.db
+	[[ $output == *'the whole path of a file is wanted'* ]]
+	run -1 devtrace ctl -s live snapshot "$PWD/p.db"
+	[[ $output == *'that is the trace itself'* ]]
+	run -1 devtrace ctl -s live snapshot "$PWD/none/x.db"
+	[[ $output == *'none/x.db'* ]]
+	echo text >text
+	run -1 devtrace ctl -s live snapshot "$PWD/text"
+	[ "$(cat text)" = text ]
+	run -1 devtrace ctl -s live snapshot "$PWD/x.db if"
+	run -1 devtrace ctl -s live snapshot "$PWD/x.db if time>"
+	[ "${#lines[@]}" = 1 ]
+	devtrace ctl -s live snapshot "$PWD/at.db if handle n=1200"
+	devtrace ctl -s live | grep -qx "snapshot '$PWD/at.db if handle n=1200'"
+	devtrace ctl -s live snapshot "$PWD/no.db if handle n=2400"
+	[ "$(devtrace ctl -s live snapshot | wc -l)" = 2 ]
+	# replaced by the same again, and the other taken away with all
+	devtrace ctl -s live snapshot -
+	devtrace ctl -s live snapshot "$PWD/at.db if handle n=1300"
+	wait $session || true
+	[ ! -e no.db ]
+	devtrace check at.db
+	whole at.db handle 0 1300
+	devtrace check p.db
+	whole p.db handle 0 2499
+	grep -q "snapshot $PWD/now1.db: as of a command" err
+}
+
 @test "until: words, signals and times that are nothing are refused before the program starts" {
 	local option words want
 	while IFS='|' read -r option words want status; do
@@ -163,6 +261,9 @@ assert n["handle"] == n["part"] == 2000, n'
 		--signal|STOP if|words are wanted|1
 		--signal|STOP handle|words are wanted|1
 		--signal|99 if handle|99 is no signal|1
+		--snapshot|x.db|a file and words are wanted|1
+		--snapshot|x.db if|a file and words are wanted|1
+		--snapshot|x.db if time>|a time is wanted|1
 		--last|10|--last is a time|2
 		--last|0s|--last is a time|2
 		--last|-5s|--last is a time|2
