@@ -303,7 +303,7 @@ static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigne
 /* Chooses among the records that no other can come before any more. */
 static int sift(struct dt_session *s, struct round *k, uint64_t until, bool end)
 {
-	struct dt_sieve_log log = {k, put_sifted, 0, 0};
+	struct dt_sieve_log log = {.ctx = k, .put = put_sifted, .translate = dt_place_translate};
 	int rc;
 
 	pthread_mutex_lock(&s->lock);

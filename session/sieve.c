@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/places.h"
-
 #define HELD_MOST   (1u << 20)	/* records of all rings that are held, at most */
 #define PATIENCE_NS 2000000000u /* for which a call is held, at most, whose end decides */
 #define NOTHING	    "-*"	/* words that mean no call */
@@ -214,7 +212,7 @@ static int find_place(struct dt_sieve *v, const struct dt_record *r, struct dt_s
 		if (dt_store_place(v->session->store, r, at, e))
 			return -1;
 		if (v->session->has_log)
-			dt_place_translate(v->session, &copy, 1);
+			v->log->translate(v->session, &copy, 1);
 		*p = (struct place_entry){r->pc, r->tid, r->kind, *at, copy.pc};
 	}
 	*at = p->at;

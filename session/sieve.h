@@ -60,6 +60,8 @@ struct dt_sieve_log {
 	/* Takes the next records of a core, with the pcs that a log has. Returns -1: out of memory.
 	 */
 	int (*put)(void *ctx, unsigned core, const struct dt_record *r, size_t n);
+	/* as dt_place_translate() */
+	void (*translate)(struct dt_session *s, struct dt_record *r, size_t n);
 	uint64_t in, out;
 };
 

@@ -216,7 +216,8 @@ assert 601 <= n["handle"] <= 800 and 601 <= n["part"] <= 800, n'
 		whole now$i.db handle 0 0
 		tail -n 1 got >last$i
 	done
-	[ "$(cat last1)" -lt "$(cat last2)" ] && [ "$(cat last2)" -lt "$(cat last3)" ]
+	[ "$(cat last1)" -lt "$(cat last2)" ]
+	[ "$(cat last2)" -lt "$(cat last3)" ]
 	run -1 devtrace ctl -s live snapshot now.db
 	[[ $output == *'the whole path of a file is wanted'* ]]
 	run -1 devtrace ctl -s live snapshot "$PWD/p.db"
