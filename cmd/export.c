@@ -29,6 +29,7 @@ static const char help[] =
 	"      --relative       as in 2011: times count from the start, earlier events left out\n"
 	"      --absolute       as from 2013 on: times as they are, and the cores' clock offsets;\n"
 	"                       this, or the form it was imported from, when neither is said\n"
+	"  -f, --filter WORDS   only calls that these words mean, as in calls; not CTF's, Barrelfish's\n"
 	"  -o, --output OUTPUT  there instead of standard output; a file is there when it is complete\n"
 	"  -h, --help           show this\n"
 	"\n"
@@ -54,21 +55,44 @@ static int write_dump(struct dt_reader *r, struct dt_output *part, enum dt_dump_
 	return rc;
 }
 
-/* Writes the trace in one of the formats of dt_exports; returns the exit status. */
-static int write_format(struct dt_reader *r, struct dt_output *part, const struct dt_export *x,
-			bool values)
+/* Finds the calls that the words mean. Returns the exit status, 0: go on. */
+static int choose(struct dt_reader *r, const char *words, enum dt_order order,
+		  struct dt_chosen_calls *chosen)
 {
-	struct dt_formats formats = {.reader = r};
-	struct dt_progress progress;
+	struct dt_filter *f = dt_cmd_filter(r, words);
 	struct dt_error e;
 	int rc;
 
+	if (!f)
+		return 2;
+	rc = dt_chosen_read(chosen, f, r, &(struct dt_reader_range){.order = order}, NULL, NULL,
+			    &e);
+	dt_cmd_filter_free(f);
+	return rc ? dt_cmd_fail("%s", e.text) : 0;
+}
+
+/* Writes the trace in one of the formats of dt_exports; returns the exit status. */
+static int write_format(struct dt_reader *r, struct dt_output *part, const struct dt_export *x,
+			const char *words, bool values)
+{
+	struct dt_formats formats = {.reader = r};
+	struct dt_chosen_calls chosen = {0};
+	struct dt_progress progress;
+	struct dt_error e;
+	int rc = words ? choose(r, words, x->order, &chosen) : 0;
+
+	if (rc) {
+		dt_output_end(part, false);
+		goto out;
+	}
 	dt_progress_begin(&progress, r);
-	rc = x->write(r, part->file, values ? &formats : NULL, &e);
+	rc = x->write(r, part->file, values ? &formats : NULL, words ? &chosen : NULL, &e);
 	dt_progress_end(&progress, r);
 	if (rc)
 		dt_cmd_fail("%s", e.text);
 	rc = dt_output_end(part, !rc);
+out:
+	dt_chosen_free(&chosen);
 	dt_formats_free(&formats);
 	return rc;
 }
@@ -107,7 +131,7 @@ static const struct dt_export *find_format(const char *name)
 
 struct asked {
 	const struct dt_export *format;
-	const char *output, *folder;
+	const char *output, *folder, *filter;
 	enum dt_dump_form form;
 	bool values, barrelfish;
 	unsigned formats; /* how many different formats were asked for */
@@ -140,6 +164,9 @@ static int take(struct asked *a, int o, const char *name)
 		}
 		a->form = o == 2 ? DT_DUMP_RELATIVE : DT_DUMP_ABSOLUTE;
 		return -1;
+	case 'f':
+		a->filter = optarg;
+		return -1;
 	case 'o':
 		a->output = optarg;
 		return -1;
@@ -157,6 +184,10 @@ static int check(const struct asked *a)
 		dt_cmd_fail("export: --ctf names its folder itself: no -o");
 		return dt_cmd_usage("export");
 	}
+	if (a->filter && a->formats == 1 && (a->folder || a->barrelfish)) {
+		dt_cmd_fail("export: -f chooses calls: --ctf and --barrelfish have records");
+		return dt_cmd_usage("export");
+	}
 	if (a->formats == 1 && (a->form == DT_DUMP_AS_IMPORTED || a->barrelfish))
 		return -1;
 	dt_cmd_fail(a->formats == 1 ? "export: --relative and --absolute are of --barrelfish"
@@ -169,21 +200,28 @@ static int check(const struct asked *a)
 
 int dt_cmd_export(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"barrelfish", no_argument, NULL, 1}, {"relative", no_argument, NULL, 2},
-		{"absolute", no_argument, NULL, 3},   {"chrome", no_argument, NULL, 4},
-		{"perfetto", no_argument, NULL, 4},   {"speedscope", no_argument, NULL, 4},
-		{"folded", no_argument, NULL, 4},     {"callgrind", no_argument, NULL, 4},
-		{"csv", no_argument, NULL, 4},	      {"no-values", no_argument, NULL, 5},
-		{"ctf", required_argument, NULL, 6},  {"output", required_argument, NULL, 'o'},
-		{"help", no_argument, NULL, 'h'},     {0}};
+	static const struct option options[] = {{"barrelfish", no_argument, NULL, 1},
+						{"relative", no_argument, NULL, 2},
+						{"absolute", no_argument, NULL, 3},
+						{"chrome", no_argument, NULL, 4},
+						{"perfetto", no_argument, NULL, 4},
+						{"speedscope", no_argument, NULL, 4},
+						{"folded", no_argument, NULL, 4},
+						{"callgrind", no_argument, NULL, 4},
+						{"csv", no_argument, NULL, 4},
+						{"no-values", no_argument, NULL, 5},
+						{"ctf", required_argument, NULL, 6},
+						{"output", required_argument, NULL, 'o'},
+						{"filter", required_argument, NULL, 'f'},
+						{"help", no_argument, NULL, 'h'},
+						{0}};
 	struct asked a = {.form = DT_DUMP_AS_IMPORTED, .values = true};
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
 	struct dt_output part;
 	struct dt_reader *r;
 	int o, status, which = 0;
 
-	while ((o = getopt_long(argc, argv, "o:h", options, &which)) != -1) {
+	while ((o = getopt_long(argc, argv, "o:f:h", options, &which)) != -1) {
 		status = take(&a, o, options[which].name);
 		if (status >= 0)
 			return status;
@@ -201,7 +239,7 @@ int dt_cmd_export(int argc, char **argv)
 	}
 	status = a.barrelfish ? write_dump(r, &part, a.form)
 		 : a.folder   ? write_ctf(r, &part, a.values)
-			      : write_format(r, &part, a.format, a.values);
+			      : write_format(r, &part, a.format, a.filter, a.values);
 	dt_cmd_say_lost(r);
 	dt_reader_close(r);
 	return status;

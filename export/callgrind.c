@@ -63,10 +63,10 @@ static void write_edge(FILE *f, struct dt_reader *r, const struct edge *x, doubl
 }
 
 int dt_export_callgrind(struct dt_reader *r, FILE *f, struct dt_formats *formats,
-			struct dt_error *e)
+			const struct dt_chosen_calls *chosen, struct dt_error *e)
 {
 	double ns = dt_reader_ns_per_tick(r);
-	struct dt_stacks s = {0};
+	struct dt_stacks s = {.chosen = chosen};
 	struct edge *edge = NULL;
 	uint64_t *own = NULL;
 	bool *told = NULL;

@@ -10,6 +10,7 @@
 #include "analyse/messages.h"
 
 struct writing {
+	const struct dt_chosen_calls *chosen; /* NULL: all */
 	struct dt_reader *r;
 	FILE *f;
 	struct dt_formats *formats;
@@ -48,6 +49,8 @@ static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct writing *w = ctx;
 
+	if (!dt_export_wants(w->chosen, c))
+		return;
 	if (c->flags & DT_CALL_NO_ENTRY)
 		return;
 	begin_line(w);
@@ -173,9 +176,11 @@ static void write_holds(struct writing *w)
 	}
 }
 
-int dt_export_chrome(struct dt_reader *r, FILE *f, struct dt_formats *formats, struct dt_error *e)
+int dt_export_chrome(struct dt_reader *r, FILE *f, struct dt_formats *formats,
+		     const struct dt_chosen_calls *chosen, struct dt_error *e)
 {
-	struct writing w = {.r = r, .f = f, .formats = formats, .first = dt_export_first(r)};
+	struct writing w = {
+		.r = r, .chosen = chosen, .f = f, .formats = formats, .first = dt_export_first(r)};
 	const struct dt_pair_events events = {
 		.end = on_end, .other = on_other, .loss = on_loss, .ctx = &w};
 	int rc;

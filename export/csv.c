@@ -12,6 +12,7 @@ static void quoted(FILE *f, const char *s)
 }
 
 struct writing {
+	const struct dt_chosen_calls *chosen; /* NULL: all */
 	struct dt_reader *r;
 	FILE *f;
 	struct dt_formats *formats;
@@ -40,6 +41,8 @@ static void on_end(void *ctx, const struct dt_call *c)
 	const struct dt_thread_info *t = dt_reader_thread(w->r, c->tid);
 	const struct dt_function_info *f = dt_reader_function(w->r, c->function);
 
+	if (!dt_export_wants(w->chosen, c))
+		return;
 	if (c->tid == DT_NO_TID)
 		fputs(",,", w->f);
 	else
@@ -63,9 +66,11 @@ static void on_end(void *ctx, const struct dt_call *c)
 	fputs("\r\n", w->f);
 }
 
-int dt_export_csv(struct dt_reader *r, FILE *f, struct dt_formats *formats, struct dt_error *e)
+int dt_export_csv(struct dt_reader *r, FILE *f, struct dt_formats *formats,
+		  const struct dt_chosen_calls *chosen, struct dt_error *e)
 {
-	struct writing w = {.r = r, .f = f, .formats = formats, .first = dt_export_first(r)};
+	struct writing w = {
+		.r = r, .chosen = chosen, .f = f, .formats = formats, .first = dt_export_first(r)};
 	const struct dt_pair_events events = {.end = on_end, .ctx = &w};
 	int rc;
 

@@ -6,13 +6,15 @@
 
 const struct dt_export dt_exports[] = {
 	{"chrome", "Chrome's JSON, which Perfetto, chrome://tracing and speedscope open",
-	 dt_export_chrome},
-	{"perfetto", "Perfetto's own format", dt_export_perfetto},
-	{"speedscope", "speedscope's JSON: calls over time, for each thread", dt_export_speedscope},
-	{"folded", "folded stacks with their own time in ns: flame graphs", dt_export_folded},
+	 dt_export_chrome, DT_BY_TIME},
+	{"perfetto", "Perfetto's own format", dt_export_perfetto, DT_BY_TIME},
+	{"speedscope", "speedscope's JSON: calls over time, for each thread", dt_export_speedscope,
+	 DT_BY_TIME},
+	{"folded", "folded stacks with their own time in ns: flame graphs", dt_export_folded,
+	 DT_BY_THREAD},
 	{"callgrind", "callgrind's, for callgrind_annotate and KCachegrind: times in ns",
-	 dt_export_callgrind},
-	{"csv", "a line for each call, with values", dt_export_csv},
+	 dt_export_callgrind, DT_BY_THREAD},
+	{"csv", "a line for each call, with values", dt_export_csv, DT_BY_TIME},
 	{0},
 };
 

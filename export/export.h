@@ -8,6 +8,7 @@
 #define DT_EXPORT_EXPORT_H
 
 #include <stdio.h>
+#include "analyse/chosen.h"
 #include "analyse/pair.h"
 #include "show/words.h"
 
@@ -16,22 +17,28 @@ struct dt_export {
 	const char *name; /* name of the option */
 	const char *what; /* what it is, in one line */
 	/* Writes the trace to f. formats: how values are printed; NULL: calls have only their
-	 * names. Returns -1 on error, but write errors stay in f. */
-	int (*write)(struct dt_reader *r, FILE *f, struct dt_formats *formats, struct dt_error *e);
+	 * names. chosen: only these calls, as they are numbered in that order; NULL: all. Returns
+	 * -1 on error, but write errors stay in f. */
+	int (*write)(struct dt_reader *r, FILE *f, struct dt_formats *formats,
+		     const struct dt_chosen_calls *chosen, struct dt_error *e);
+	enum dt_order order;
 };
 
 /* All formats but CTF; the last one has no name. */
 extern const struct dt_export dt_exports[];
 
-int dt_export_chrome(struct dt_reader *r, FILE *f, struct dt_formats *formats, struct dt_error *e);
+int dt_export_chrome(struct dt_reader *r, FILE *f, struct dt_formats *formats,
+		     const struct dt_chosen_calls *chosen, struct dt_error *e);
 int dt_export_perfetto(struct dt_reader *r, FILE *f, struct dt_formats *formats,
-		       struct dt_error *e);
+		       const struct dt_chosen_calls *chosen, struct dt_error *e);
 int dt_export_speedscope(struct dt_reader *r, FILE *f, struct dt_formats *formats,
-			 struct dt_error *e);
-int dt_export_folded(struct dt_reader *r, FILE *f, struct dt_formats *formats, struct dt_error *e);
+			 const struct dt_chosen_calls *chosen, struct dt_error *e);
+int dt_export_folded(struct dt_reader *r, FILE *f, struct dt_formats *formats,
+		     const struct dt_chosen_calls *chosen, struct dt_error *e);
 int dt_export_callgrind(struct dt_reader *r, FILE *f, struct dt_formats *formats,
-			struct dt_error *e);
-int dt_export_csv(struct dt_reader *r, FILE *f, struct dt_formats *formats, struct dt_error *e);
+			const struct dt_chosen_calls *chosen, struct dt_error *e);
+int dt_export_csv(struct dt_reader *r, FILE *f, struct dt_formats *formats,
+		  const struct dt_chosen_calls *chosen, struct dt_error *e);
 
 /*
  * Writes the trace in the Common Trace Format into a folder, which it makes. *moved: how many
@@ -40,6 +47,12 @@ int dt_export_csv(struct dt_reader *r, FILE *f, struct dt_formats *formats, stru
  */
 int dt_export_ctf(struct dt_reader *r, const char *folder, struct dt_formats *formats,
 		  uint64_t *moved, struct dt_error *e);
+
+/* Is the call to be written? Calls without an entry have no number, and are not chosen. */
+static inline bool dt_export_wants(const struct dt_chosen_calls *chosen, const struct dt_call *c)
+{
+	return !chosen || dt_chosen_has(chosen, c->id);
+}
 
 /* Returns the name of the file that a function is in; "": not known. */
 const char *dt_export_module(const struct dt_reader *r, uint32_t function);

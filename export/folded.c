@@ -38,11 +38,12 @@ static void write_stack(const struct dt_stacks *s, struct dt_reader *r, FILE *f,
 	}
 }
 
-int dt_export_folded(struct dt_reader *r, FILE *f, struct dt_formats *formats, struct dt_error *e)
+int dt_export_folded(struct dt_reader *r, FILE *f, struct dt_formats *formats,
+		     const struct dt_chosen_calls *chosen, struct dt_error *e)
 {
 	double ns = dt_reader_ns_per_tick(r);
 	uint32_t *way = malloc(DEPTH * sizeof(*way));
-	struct dt_stacks s = {0};
+	struct dt_stacks s = {.chosen = chosen};
 	int rc = -1;
 
 	if (!way) {

@@ -103,6 +103,7 @@ struct core {
 
 /* The state of the export. */
 struct writing {
+	const struct dt_chosen_calls *chosen; /* NULL: all */
 	struct dt_reader *r;
 	FILE *f;
 	struct dt_formats *formats;

@@ -65,7 +65,7 @@ static bool choose_lane(struct writing *w, struct stacks *s, const struct dt_cal
 static void on_begin(void *ctx, const struct dt_call *c)
 {
 	struct writing *w = ctx;
-	struct stacks *s = stacks_of_call(w, c);
+	struct stacks *s = dt_export_wants(w->chosen, c) ? stacks_of_call(w, c) : NULL;
 	uint32_t lane;
 
 	if (!s || !choose_lane(w, s, c, &lane))
@@ -94,7 +94,7 @@ static void put_result(struct writing *w, const struct dt_call *c)
 static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct writing *w = ctx;
-	struct stacks *s = stacks_of_call(w, c);
+	struct stacks *s = dt_export_wants(w->chosen, c) ? stacks_of_call(w, c) : NULL;
 	const char *how = c->flags & DT_CALL_NO_ENTRY	? "began before this, it is not known when"
 			  : c->flags & DT_CALL_LOSS	? "lost"
 			  : c->flags & DT_CALL_PAUSED	? "paused"
@@ -481,9 +481,11 @@ static int run(struct writing *w, struct dt_messages *messages, struct dt_error 
 	return rc;
 }
 
-int dt_export_perfetto(struct dt_reader *r, FILE *f, struct dt_formats *formats, struct dt_error *e)
+int dt_export_perfetto(struct dt_reader *r, FILE *f, struct dt_formats *formats,
+		       const struct dt_chosen_calls *chosen, struct dt_error *e)
 {
-	struct writing w = {.r = r, .f = f, .formats = formats, .first = dt_export_first(r)};
+	struct writing w = {
+		.r = r, .chosen = chosen, .f = f, .formats = formats, .first = dt_export_first(r)};
 	uint64_t ahead = (uint64_t)(DT_MESSAGE_AHEAD_NS / dt_reader_ns_per_tick(r));
 	struct dt_messages *messages = dt_messages_new(ahead, on_message, &w);
 	int rc = -1;

@@ -27,6 +27,7 @@ struct profile {
 };
 
 struct writing {
+	const struct dt_chosen_calls *chosen; /* NULL: all */
 	struct dt_reader *r;
 	uint64_t first;
 	struct profile *profile;
@@ -113,8 +114,11 @@ static void write_holds(struct writing *w, struct profile *p, uint64_t ticks)
 static void on_begin(void *ctx, const struct dt_call *c)
 {
 	struct writing *w = ctx;
-	struct profile *p = profile_of(w, c->tid);
+	struct profile *p;
 
+	if (!dt_export_wants(w->chosen, c))
+		return;
+	p = profile_of(w, c->tid);
 	if (p && p->n == p->room) {
 		size_t room = p->room ? 2 * p->room : 64;
 		void *more = realloc(p->open, room * sizeof(*p->open));
@@ -143,7 +147,7 @@ static void on_begin(void *ctx, const struct dt_call *c)
 static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct writing *w = ctx;
-	struct profile *p = c->id ? profile_of(w, c->tid) : NULL;
+	struct profile *p = c->id && dt_export_wants(w->chosen, c) ? profile_of(w, c->tid) : NULL;
 	double at = dt_export_ns(w->r, w->first, c->end);
 	size_t i = p ? p->n : 0;
 
@@ -207,9 +211,9 @@ static int write_profile(struct writing *w, struct profile *p, FILE *f, bool fir
 }
 
 int dt_export_speedscope(struct dt_reader *r, FILE *f, struct dt_formats *formats,
-			 struct dt_error *e)
+			 const struct dt_chosen_calls *chosen, struct dt_error *e)
 {
-	struct writing w = {.r = r, .first = dt_export_first(r)};
+	struct writing w = {.r = r, .chosen = chosen, .first = dt_export_first(r)};
 	const struct dt_pair_events events = {.begin = on_begin, .end = on_end, .ctx = &w};
 	int rc = dt_pair_run(r, &(struct dt_reader_range){.order = DT_BY_TIME}, &events, e);
 

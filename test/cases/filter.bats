@@ -322,3 +322,56 @@ pairs() {
 	diff want got
 	run -2 devtrace diff --first -f 'time>' first.db second.db
 }
+
+# how many slices begin in a trace of Perfetto's
+slices() {
+	protoc --decode=Trace perfetto.proto <"$1" | grep -c 'type: SLICE_BEGIN' || true
+}
+
+@test "filter: export -f writes these calls only" {
+	local words where n
+	"$build/test/tool/maketrace" -n 1500 -c 2 -t 3 small.db >made4
+	cp "$BATS_TEST_DIRNAME/perfetto.proto" .
+	devtrace export --perfetto -f '-*' -o none.perfetto small.db
+	while IFS='|' read -r words where; do
+		# by what calls are, since the numbers of calls are those of another order
+		devtrace sql -n -c small.db "$known SELECT thread, function, CAST(round(begin) AS INTEGER) FROM calls WHERE id AND id IN (SELECT id FROM calls WHERE $where)" | tr -d '\r"' | sort >want
+		n=$(wc -l <want)
+		devtrace export --csv -f "$words" -o x.csv small.db
+		python3 - <<-'PY' >got
+			import csv
+			for r in csv.DictReader(open('x.csv')):
+			    print(r['thread'], r['function'], r['begin_ns'], sep=',')
+		PY
+		[ "$(wc -l <got)" = "$n" ] || { echo "$words: csv: $(wc -l <got), not $n"; false; }
+		diff <(cut -d , -f 1,2 want | sort) <(cut -d , -f 1,2 got | sort) || { echo "$words"; false; }
+		devtrace export --chrome -f "$words" small.db | python3 -c '
+import json, sys
+print(sum(e["ph"] == "X" and e.get("cat") != "devtrace" for e in json.load(sys.stdin)["traceEvents"]))' >got
+		[ "$(cat got)" = "$n" ] || { echo "$words: chrome: $(cat got), not $n"; false; }
+		devtrace export --speedscope -f "$words" small.db | python3 -c '
+import json, sys
+p = json.load(sys.stdin)["profiles"]
+o = [sum(e["type"] == t for x in p for e in x["events"]) for t in "OC"]
+assert o[0] == o[1] and all(x["events"] for x in p)
+print(o[0])' >got
+		[ "$(cat got)" = "$n" ] || { echo "$words: speedscope: $(cat got), not $n"; false; }
+		devtrace export --callgrind -f "$words" small.db >x.callgrind
+		devtrace export --folded -f "$words" small.db >x.folded
+		cut -d , -f 2 want | sort -u >names
+		sed 's/^[^;]*;//; s/ [0-9]*$//' x.folded | tr ';' '\n' | grep -v '^[a-z]* *[0-9]*$' | grep '^function' | sort -u >got || true
+		[ -z "$(comm -13 names got)" ] || { echo "$words: folded"; false; }
+		devtrace export --perfetto -f "$words" -o x.perfetto small.db
+		# cores have slices, too
+		[ "$(slices x.perfetto)" = $((n + $(slices none.perfetto))) ] || { echo "$words: perfetto, not $n"; false; }
+	done < <(pairs)
+	for format in csv chrome speedscope folded callgrind perfetto; do
+		devtrace export --$format small.db >all
+		devtrace export --$format -f 'depth>0' small.db | cmp all -
+	done
+	run -2 devtrace export --ctf folder -f leaf small.db
+	[[ $output == *'-f chooses calls'* ]]
+	[ ! -e folder ]
+	run -2 devtrace export --csv -f 'time>' -o no.csv small.db
+	[ ! -e no.csv ]
+}
