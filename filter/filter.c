@@ -172,6 +172,11 @@ bool dt_filter_place(struct dt_filter *f, uint16_t core, uint32_t tid)
 		if (!in)
 			return false;
 	}
+	return dt_filter_thread(f, tid);
+}
+
+bool dt_filter_thread(struct dt_filter *f, uint32_t tid)
+{
 	if (!f->of_thread)
 		return true;
 	if (tid >= THREAD_OF && tid != f->beyond) {
@@ -474,7 +479,7 @@ const char *dt_filter_beyond_recording(const struct dt_filter *f)
 	for (unsigned i = 0; i < f->terms; i++)
 		if (f->term[i].what == VALUE)
 			return "value";
-	return f->cores ? "core:" : f->events.n ? "event:" : NULL;
+	return f->events.n ? "event:" : NULL;
 }
 
 void dt_filter_forget(struct dt_filter *f, uint32_t tid)

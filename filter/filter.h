@@ -80,6 +80,8 @@ const struct dt_filter_texts *dt_filter_texts_of(const struct dt_filter *f);
 /* Returns whether this core and thread are wanted; this holds for everything. tid DT_NO_TID: no
  * thread. */
 bool dt_filter_place(struct dt_filter *f, uint16_t core, uint32_t tid);
+/* The same, on whatever core. */
+bool dt_filter_thread(struct dt_filter *f, uint32_t tid);
 
 /*
  * What a filter knows of an open call for those made in it, a set of bits that the user keeps with
@@ -106,7 +108,7 @@ bool dt_filter_function(struct dt_filter *f, uint32_t function);
  * functions and what is known of a call; NULL: there is none. */
 const char *dt_filter_beyond_calls(const struct dt_filter *f);
 
-/* The same of what can not be chosen by while recording: cores, events, values. */
+/* The same of what can not be chosen by while recording: events, values. */
 const char *dt_filter_beyond_recording(const struct dt_filter *f);
 
 /* Forgets the answer about a thread, whose names have become known or others. */

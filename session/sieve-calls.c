@@ -231,7 +231,7 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 			    .begin = r->ticks,
 			    .function = at->function,
 			    .around = (uint8_t)dt_filter_around(v->filter, around, at->function),
-			    .wanted = dt_filter_place(v->filter, 0, r->tid) &&
+			    .wanted = dt_filter_place(v->filter, dt_sieve_core(r, core), r->tid) &&
 				      dt_filter_begin(v->filter, c, around)};
 	if (v->sums || v->filter_texts)
 		dt_sieve_sums_begin(v, f, c, caller ? caller->note : s->note, r, core);
@@ -274,7 +274,7 @@ void dt_sieve_judge_alone(struct dt_sieve *v, struct sieve_thread *t)
 
 /* Returns the verdict on an exit that belongs to no open call. */
 static uint32_t orphan(struct dt_sieve *v, struct sieve_thread *t, const struct dt_record *r,
-		       const struct dt_store_place *at)
+		       unsigned core, const struct dt_store_place *at)
 {
 	struct dt_call c = {.tid = r->tid,
 			    .function = at->function,
@@ -292,7 +292,7 @@ static uint32_t orphan(struct dt_sieve *v, struct sieve_thread *t, const struct 
 		}
 	if (v->late) /* its entry may have been written before */
 		return VERDICT_KEEP;
-	wanted = dt_filter_place(v->filter, 0, r->tid) &&
+	wanted = dt_filter_place(v->filter, dt_sieve_core(r, core), r->tid) &&
 		 dt_filter_begin(v->filter, &c, dt_filter_nobody(v->filter)) &&
 		 (!v->looks_at_end || dt_filter_end(v->filter, &c));
 	if (!wanted)
@@ -319,7 +319,7 @@ static uint32_t jump(struct dt_sieve *v, struct sieve_thread *t, struct stack *s
 }
 
 static uint32_t leave(struct dt_sieve *v, struct sieve_thread *t, const struct dt_record *r,
-		      const struct dt_store_place *at)
+		      unsigned core, const struct dt_store_place *at)
 {
 	struct ending how = {r->ticks, r->value, 0};
 	struct stack *s = dt_sieve_stack_of(t, r->sp, at->function);
@@ -339,7 +339,7 @@ static uint32_t leave(struct dt_sieve *v, struct sieve_thread *t, const struct d
 		return VERDICT_KEEP;
 	}
 	if (!s)
-		return orphan(v, t, r, at);
+		return orphan(v, t, r, core, at);
 	s->deeper = 0;
 	dt_sieve_unwind(v, t, s, sp, false, r->ticks);
 	if (at->place == DT_SITE_TAIL)
@@ -387,7 +387,7 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 		dt_sieve_sums_alone(v, t);
 	if ((r->kind == DT_ENTRY || r->kind == DT_EXIT) && at->function < v->functions) {
 		if (!t->whole && !v->one_rule && v->changes_stack[at->function] &&
-		    dt_filter_place(v->filter, 0, r->tid))
+		    dt_filter_thread(v->filter, r->tid))
 			dt_sieve_make_whole(v, t);
 		if (t->whole)
 			return dt_sieve_remember(v, t, r->sp,
@@ -396,10 +396,12 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 	if (r->kind == DT_ENTRY && at->function)
 		return entry(v, t, r, core, at);
 	if (r->kind == DT_EXIT && at->function)
-		return leave(v, t, r, at);
-	/* what is no call is wanted as its thread is */
-	return dt_sieve_remember(
-		v, t, r->sp, dt_filter_place(v->filter, 0, r->tid) ? VERDICT_KEEP : VERDICT_DROP);
+		return leave(v, t, r, core, at);
+	/* what is no call is wanted as its core and thread are */
+	return dt_sieve_remember(v, t, r->sp,
+				 dt_filter_place(v->filter, dt_sieve_core(r, core), r->tid)
+					 ? VERDICT_KEEP
+					 : VERDICT_DROP);
 }
 
 /* Calls fn for each frame of all threads. */

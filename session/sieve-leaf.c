@@ -15,10 +15,10 @@ static bool needs_care(const struct dt_sieve *v, const struct sieve_thread *t, u
 }
 
 /* Returns whether the call is wanted. c: its beginning */
-static bool is_wanted(struct dt_sieve *v, struct dt_call *c, uint32_t around,
+static bool is_wanted(struct dt_sieve *v, struct dt_call *c, uint16_t core, uint32_t around,
 		      const struct dt_record *exit)
 {
-	if (!dt_filter_place(v->filter, 0, c->tid) || !dt_filter_begin(v->filter, c, around))
+	if (!dt_filter_place(v->filter, core, c->tid) || !dt_filter_begin(v->filter, c, around))
 		return false;
 	if (!v->looks_at_end)
 		return true;
@@ -49,8 +49,10 @@ bool dt_sieve_judge_leaf(struct dt_sieve *v, const struct dt_record *entry,
 		dt_sieve_stack_empty(v, s);
 	caller = s->n ? &s->frame[s->n - 1] : NULL;
 	dt_sieve_call_at(v, entry, function, s->depth + s->n);
-	*verdict = is_wanted(v, c, caller ? caller->around : s->around, exit) ? VERDICT_KEEP
-									      : VERDICT_DROP;
+	*verdict = is_wanted(v, c, dt_sieve_core(entry, core), caller ? caller->around : s->around,
+			     exit)
+			   ? VERDICT_KEEP
+			   : VERDICT_DROP;
 	if (*verdict == VERDICT_DROP)
 		dt_sieve_count(v, function, ticks, 0, *open == 0);
 	if (caller)

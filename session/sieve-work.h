@@ -279,6 +279,12 @@ void dt_sieve_free_threads(struct dt_sieve *v);
 
 /* ---- sieve-calls.c ---- */
 
+/* Returns the core of a record, whose ring the store knows as `core'. */
+static inline uint16_t dt_sieve_core(const struct dt_record *r, unsigned core)
+{
+	return core < DT_FURTHER_CORES ? (uint16_t)core : r->core;
+}
+
 /* Returns the verdict on a record, with a reference; the store knows it as of that place. */
 uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned core,
 			const struct dt_store_place *at);

@@ -63,7 +63,9 @@ int dt_sieve_check(const char *words, struct dt_error *e)
 	struct dt_sieve nothing = {0};
 	struct dt_meanings m = dt_sieve_meanings(&nothing, 1);
 	struct dt_filter *f = dt_filter_new(words, &m, e);
-	int rc = f ? dt_sieve_refuse(dt_filter_beyond_recording(f), ", threads, processes", e) : -1;
+	int rc =
+		f ? dt_sieve_refuse(dt_filter_beyond_recording(f), ", threads, processes, cores", e)
+		  : -1;
 
 	dt_filter_free(f);
 	return rc;

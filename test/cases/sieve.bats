@@ -214,7 +214,6 @@ for x in json.load(sys.stdin):
 		[ ! -e started ]
 		[ ! -e no.db ]
 	done <<-'TEXT'
-		core:0|core:: only readers
 		event:net:*|event:: only readers
 		value>1|value: only readers
 		time>5|a time is wanted
@@ -336,8 +335,8 @@ for x in json.load(sys.stdin):
 		3500 process:named
 		0 thread:nobody
 	TEXT
-	run -1 devtrace record --filter 'core:0' -o f.db ./named ./other
-	[[ ${lines[0]} == *"core:: only readers of a trace choose by that"*"threads, processes"* ]]
+	run -1 devtrace record --filter 'event:x:y' -o f.db ./named ./other
+	[[ ${lines[0]} == *"event:: only readers of a trace choose by that"*"threads, processes, cores"* ]]
 }
 
 @test "sieve: of other threads, events are left out, too" {
@@ -369,6 +368,53 @@ for x in json.load(sys.stdin):
 	devtrace record --filter thread:other -o f.db ./said
 	[ "$(devtrace sql -n f.db "SELECT count(*) FROM records WHERE kind = 'V'")" = 30 ] || { devtrace sql f.db "SELECT kind, count(*) FROM records GROUP BY kind"; false; }
 	devtrace check -q f.db
+}
+
+@test "sieve: by core, what a program counts that stays on each, also when it records more than a hook does" {
+	[ "$(nproc)" -gt 1 ] || skip "one processor"
+	cat >cores.c <<-'C'
+		#include <sched.h>
+		#include <stdio.h>
+		static long made[64];
+		__attribute__((noipa)) int leaf(int n) { return n % 5 ? n : -1; }
+		__attribute__((noipa)) int work(int n) { return leaf(n); }
+		int main(void)
+		{
+			cpu_set_t all, one;
+			sched_getaffinity(0, sizeof(all), &all);
+			for (int round = 0; round < 30; round++)
+				for (int c = 0; c < 64; c++) {
+					if (!CPU_ISSET(c, &all))
+						continue;
+					CPU_ZERO(&one);
+					CPU_SET(c, &one);
+					sched_setaffinity(0, sizeof(one), &one);
+					for (int k = 0; k < 10 + c + round; k++) {
+						made[c]++;
+						work(k);
+					}
+				}
+			for (int c = 0; c < 64; c++)
+				if (CPU_ISSET(c, &all))
+					printf("%d %ld\n", c, made[c]);
+			return 0;
+		}
+	C
+	gcc -O1 -g -D_GNU_SOURCE -o cores cores.c
+	local c n extra
+	for extra in '' '-A work'; do
+		devtrace record $extra -F work -F leaf --filter 'core:0' -o f.db ./cores >out
+		while read -r c n; do
+			devtrace record $extra -F work -F leaf --filter "core:$c" -o f.db ./cores >again
+			diff out again
+			devtrace check -q f.db
+			[ "$(of work f.db)" = "$n" ] || { echo "$c: $(of work f.db), not $n"; false; }
+			[ "$(of leaf f.db)" = "$n" ]
+		done <out
+		devtrace record $extra -F work -F leaf --filter 'core:0-63 leaf result<0' -o f.db ./cores >out
+		devtrace record $extra -F work -F leaf -o all.db ./cores >out
+		[ "$(of leaf f.db)" = "$(calls -f 'leaf result<0' all.db | awk '{print $2}')" ]
+	done
 }
 
 # phase N: the program calls work, and leaf in it, N times
@@ -423,7 +469,7 @@ left() {
 	devtrace ctl -s live 'filter depth<3 -leaf'
 	phase 300
 	# what is wrong changes nothing
-	run -1 devtrace ctl -s live 'filter core:1'
+	run -1 devtrace ctl -s live 'filter value>1'
 	[ "${#lines[@]}" = 1 ]
 	run -1 devtrace ctl -s live 'filter time>1parsec'
 	[ "${#lines[@]}" = 1 ]
