@@ -68,6 +68,7 @@ static struct dt_shared memory_of;    /* and what the controller knows of it */
 #define extern static
 #include "arch/x86_64/target/inside.c"
 #include "target/append.c"
+#include "target/birth.c"
 #include "target/calls.c"
 #include "target/careful.c"
 #include "target/held.c"
