@@ -162,8 +162,6 @@ static bool judge_thread(const struct dt_filter *f, uint32_t tid)
 
 bool dt_filter_place(struct dt_filter *f, uint16_t core, uint32_t tid)
 {
-	uint8_t *at;
-
 	if (f->cores) {
 		bool in = false;
 
@@ -177,6 +175,8 @@ bool dt_filter_place(struct dt_filter *f, uint16_t core, uint32_t tid)
 
 bool dt_filter_thread(struct dt_filter *f, uint32_t tid)
 {
+	uint8_t *at;
+
 	if (!f->of_thread)
 		return true;
 	if (tid >= THREAD_OF && tid != f->beyond) {

@@ -99,7 +99,7 @@ counted() {
 		ctl size 20
 		tell 4 3000
 		devtrace cat -s kept >records
-		LC_ALL=C sort -c -k 3,3 records
+		LC_ALL=C sort -s -c -k 3,3 records
 		[ "$(grep -c ^E records)" = "$(counted $field)" ] || { echo "$words: $(grep -c ^E records), not $(cat said)"; false; }
 		[ "$(grep -c ^X records)" = "$(counted $field)" ]
 		[ "$(ctl sum 1 | awk 'NR == 3 {print $1}')" = "$(counted 1)" ]
@@ -130,7 +130,7 @@ counted() {
 	ctl filter -
 	tell 1 10
 	devtrace cat -s kept >records
-	LC_ALL=C sort -c -k 3,3 records
+	LC_ALL=C sort -s -c -k 3,3 records
 	# all of 200 calls of work and as many of leaf; two of each thread that slept; and all of ten
 	[ "$(grep -c ^E records)" = $((400 + 4 + 20)) ] || { grep -c ^E records; false; }
 	ctl sum a new count by function, process
@@ -165,7 +165,7 @@ counted() {
 	kill $reader
 	wait $reader || true
 	[ "$(grep -c ^E records)" = 6000 ]
-	LC_ALL=C sort -c -k 3,3 records
+	LC_ALL=C sort -s -c -k 3,3 records
 	[ "$(ctl | awk '$1 == "#newplfail" {print $2}')" = 0 ]
 }
 
@@ -233,7 +233,7 @@ counted() {
 	ctl size 20
 	tell 20
 	devtrace cat -s kept >records
-	LC_ALL=C sort -c -k 3,3 records
+	LC_ALL=C sort -s -c -k 3,3 records
 	[ "$(grep -c ^E records)" = 60 ] || { ctl sum 1; grep -c ^E records; false; }
 	# each mapping of the library has its functions
 	ctl sum 1 | awk 'NR > 2 {n[$2] += $1} END {for (f in n) print f, n[f]}' | sort >table
