@@ -24,6 +24,7 @@
 #include "arch/x86_64/stack.h"
 #include "arch/x86_64/thread-word.h"
 #include "arch/x86_64/trial.h"
+#include "arch/x86_64/unwind.h"
 #include "arch/x86_64/waiting.h"
 #include "arch/x86_64/jump-table.h"
 #include "arch/x86_64/object.h"

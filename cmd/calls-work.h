@@ -16,6 +16,7 @@
 #include "show/format.h"
 #include "show/full-arguments.h"
 #include "show/out.h"
+#include "store/backtraces.h"
 
 /* the parts of an open call's note (dt_call.note): */
 #define SHOWN	    1u /* the call is to be printed */
@@ -51,8 +52,9 @@ struct calls {
 	struct dt_choosing choice; /* only calls that its filter wants; NULL: all */
 	bool single;		   /* a line for each call of these: not the calls around it */
 	bool backtrace;		   /* also those */
-	struct dt_last_lines last; /* these come first; `most' 0: none do */
-	bool late;		   /* whether a call is shown is known only when it has ended */
+	struct dt_backtraces backtraces; /* what --backtrace has kept, if they are shown */
+	struct dt_last_lines last;	 /* these come first; `most' 0: none do */
+	bool late; /* whether a call is shown is known only when it has ended */
 	struct dt_failures failures;
 	bool ending;	       /* there are no more records */
 	uint64_t until;	       /* ticks: records after this are not read */
@@ -196,6 +198,12 @@ static inline uint32_t dt_calls_next_level(const uint32_t *caller)
 {
 	return caller ? LEVEL(*caller) + (*caller & SHOWN) : 0;
 }
+
+/* ---- calls-stacks.c ---- */
+
+/* Writes or keeps the lines of a call's stack, below the call's own line. */
+void dt_calls_stack(struct calls *k, struct output *to, const struct dt_call *c, uint32_t tid,
+		    uint32_t level);
 
 /* ---- calls-other.c ---- */
 

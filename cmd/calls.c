@@ -24,7 +24,8 @@ static const char help[] =
 	"  -N, --no-function PAT  do not show those\n"
 	"      --failed           only calls that failed: a line for each, with the reason\n"
 	"  -f, --filter WORDS     only calls that these words mean: a line for each\n"
-	"  -B, --backtrace        with --failed, -f: also the calls that they were made in\n"
+	"  -B, --backtrace        with --failed, -f: also the calls that they were made in; and the\n"
+	"                         stacks that record --backtrace has kept\n"
 	"      --last N           with --failed, -f: if there are more than twice as many, the last\n"
 	"                         N come first, then all\n"
 	"  -t, --time TIME        only calls that took at least TIME (10us, 1.5ms, 2000 ticks)\n"
@@ -151,6 +152,8 @@ static void end_call(struct calls *k, const struct dt_call *c)
 		return;
 	if (note & OPENED) {
 		dt_calls_line(k, to, DT_KEPT_CLOSE, c, c->tid, LEVEL(note));
+		if (k->backtraces.n)
+			dt_calls_stack(k, to, c, c->tid, LEVEL(note));
 		return;
 	}
 	if (k->late || !c->note) /* otherwise on_begin() has opened them */
@@ -158,6 +161,8 @@ static void end_call(struct calls *k, const struct dt_call *c)
 	if (k->last.most)
 		dt_calls_remember(k, c);
 	dt_calls_line(k, to, DT_KEPT_WHOLE, c, c->tid, k->single ? 0 : LEVEL(note));
+	if (k->backtraces.n)
+		dt_calls_stack(k, to, c, c->tid, LEVEL(note));
 }
 
 static void on_end(void *ctx, const struct dt_call *c)
@@ -178,6 +183,20 @@ static int on_pause(void *ctx, const struct dt_pause *p)
 	if (p->end > k->resumed)
 		k->resumed = p->end;
 	return 0;
+}
+
+/* Reads the stacks that were kept. Returns 0, or the exit status. */
+static int load_stacks(struct calls *k)
+{
+	struct dt_error e = {""};
+
+	if (dt_backtraces_load(&k->backtraces, k->reader, &e) < 0)
+		return dt_cmd_fail("%s", e.text);
+	if (k->only_failed || k->choice.filter || k->backtraces.n)
+		return 0;
+	dt_cmd_fail("-B shows in which calls others were made: it needs --failed or -f, or a trace "
+		    "that was recorded with --backtrace");
+	return 2;
 }
 
 static int run(struct calls *k)
@@ -204,6 +223,8 @@ static int run(struct calls *k)
 		return 2;
 	if (k->filter_text && k->subtract && dt_cmd_filter_has_text(k->choice.filter))
 		return 2;
+	if (k->backtrace && (rc = load_stacks(k)))
+		return rc;
 	k->late = k->min || k->only_failed || k->choice.filter;
 	k->single = (k->only_failed || k->choice.filter) && !k->backtrace;
 	k->failures.meanings = dt_meanings_of(k->reader);
@@ -291,10 +312,7 @@ static int refuse(const struct calls *k)
 		dt_cmd_fail("--last is a number up to 10000, with --failed or -f, and without -B");
 		return 2;
 	}
-	if (!k->backtrace || k->only_failed || k->filter_text)
-		return -1;
-	dt_cmd_fail("-B shows in which calls others were made: it needs --failed or -f");
-	return 2;
+	return -1;
 }
 
 /* Parses the options. Returns -1: go on; otherwise the exit status. */
@@ -396,6 +414,7 @@ int dt_cmd_calls(int argc, char **argv)
 	dt_cmd_filter_free(k.choice.filter);
 	dt_formats_free(&k.formats);
 	dt_last_lines_free(&k.last);
+	dt_backtraces_free(&k.backtraces);
 	free(k.thread);
 	free(k.shown);
 	free(k.waiting);

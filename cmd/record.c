@@ -16,41 +16,45 @@
 #include "symbols/debuginfod.h"
 #include "symbols/symtab-apart.h"
 
-#define OPTIONS                                                                                           \
-	"  -F, --function=PATTERN     trace the functions that match; without -F, all that have\n"        \
-	"                             sleds, and of files without sleds those of the program\n"           \
-	"  -N, --no-function=PATTERN  do not trace those that match\n"                                    \
-	"  -A, --arguments=PATTERN    as -F, with all arguments and the texts they point to; also\n"      \
-	"                             PATTERN@NAME:str,NAME: these (devtrace-ctl(1))\n"                   \
-	"  -l, --libcalls[=MODULE]    the calls of libraries that the program, or MODULE, makes, with\n"  \
-	"                             arguments and texts; not those that libraries make themselves.\n"   \
-	"                             Without -F, only these are traced\n"                                \
-	"  -T, --trace=POINT          set a tracepoint: 'FILE.c:123 VALUE p->len', 'sync+1c REG rax';\n"  \
-	"                             devtrace-ctl(1). Without -F, only tracepoints are traced;\n"        \
-	"                             'kernel:vfs_read+9 REG rdi': one in the kernel, as with -k\n"       \
-	"      --filter=WORDS         write only calls that these words mean, and sums of the others:\n"  \
-	"                             'time>10us', 'in:parse* -leaf', 'depth<4', 'size>4096', 'failed'\n" \
-	"      --sum=WORDS            sum up calls while recording, and write none (without --filter):\n" \
-	"                             'count by function, error', 'hist(size) by caller if malloc';\n"    \
-	"                             devtrace-sum(1) has the words, and prints the sums\n"               \
-	"      --until=WORDS          end the recording with the first call that these words mean\n"      \
-	"      --last=TIME            keep only what was recorded in the last 10s, 500ms: as --until\n"   \
-	"                             finds it, what led to that call\n"                                  \
-	"      --signal='SIG if WORDS'  send the process a signal at the first such call: STOP, ABRT\n"   \
-	"      --snapshot='FILE if WORDS'  at the first such call, the trace as it is then goes to\n"     \
-	"                             FILE, too (with --last the last so long), and all goes on\n"        \
-	"  -o, --output=FILE          the trace file (devtrace.db)\n"                                     \
-	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"               \
-	"                             drop (keep the oldest), overwrite (keep the newest)\n"              \
-	"  -b, --buffer=SIZE          of the ring of each core, a power of two (4M)\n"                    \
-	"  -s, --session=NAME         what the session is called (its process id)\n"                      \
-	"  -k, --kernel[=PATTERN]     record too what they do in the kernel: functions that match\n"      \
-	"                             (system calls, vfs_*); needs root and devtrace.ko\n"                \
-	"  -S, --switches             record too which thread runs on which core when\n"                  \
-	"      --stopped              record nothing yet: 'devtrace ctl start' begins, or 'arm'\n"        \
-	"      --no-debuginfod        download no debug files (DEBUGINFOD_URLS)\n"                        \
-	"  -v, --verbose              say more at the end\n"                                              \
-	"  -h, --help\n"                                                                                  \
+#define OPTIONS                                                                                             \
+	"  -F, --function=PATTERN     trace the functions that match; without -F, all that have\n"          \
+	"                             sleds, and of files without sleds those of the program\n"             \
+	"  -N, --no-function=PATTERN  do not trace those that match\n"                                      \
+	"  -A, --arguments=PATTERN    as -F, with all arguments and the texts they point to; also\n"        \
+	"                             PATTERN@NAME:str,NAME: these (devtrace-ctl(1))\n"                     \
+	"  -l, --libcalls[=MODULE]    the calls of libraries that the program, or MODULE, makes, with\n"    \
+	"                             arguments and texts; not those that libraries make themselves.\n"     \
+	"                             Without -F, only these are traced\n"                                  \
+	"  -T, --trace=POINT          set a tracepoint: 'FILE.c:123 VALUE p->len', 'sync+1c REG rax';\n"    \
+	"                             devtrace-ctl(1). Without -F, only tracepoints are traced;\n"          \
+	"                             'kernel:vfs_read+9 REG rdi': one in the kernel, as with -k\n"         \
+	"      --filter=WORDS         write only calls that these words mean, and sums of the others:\n"    \
+	"                             'time>10us', 'in:parse* -leaf', 'depth<4', 'size>4096', 'failed'\n"   \
+	"      --sum=WORDS            sum up calls while recording, and write none (without --filter):\n"   \
+	"                             'count by function, error', 'hist(size) by caller if malloc';\n"      \
+	"                             devtrace-sum(1) has the words, and prints the sums\n"                 \
+	"      --until=WORDS          end the recording with the first call that these words mean\n"        \
+	"      --last=TIME            keep only what was recorded in the last 10s, 500ms: as --until\n"     \
+	"                             finds it, what led to that call\n"                                    \
+	"      --signal='SIG if WORDS'  send the process a signal at the first such call: STOP, ABRT\n"     \
+	"      --snapshot='FILE if WORDS'  at the first such call, the trace as it is then goes to\n"       \
+	"                             FILE, too (with --last the last so long), and all goes on\n"          \
+	"  -B, --backtrace[=WORDS]    keep the stack of each call that these words mean (failed): who\n"    \
+	"                             called it, also functions that are not recorded, without frame\n"     \
+	"                             pointers; 'failed', 'open path=/etc/*'. devtrace calls -B shows it\n" \
+	"      --backtrace-size=SIZE  bytes of a stack that are looked at (16K)\n"                          \
+	"  -o, --output=FILE          the trace file (devtrace.db)\n"                                       \
+	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"                 \
+	"                             drop (keep the oldest), overwrite (keep the newest)\n"                \
+	"  -b, --buffer=SIZE          of the ring of each core, a power of two (4M)\n"                      \
+	"  -s, --session=NAME         what the session is called (its process id)\n"                        \
+	"  -k, --kernel[=PATTERN]     record too what they do in the kernel: functions that match\n"        \
+	"                             (system calls, vfs_*); needs root and devtrace.ko\n"                  \
+	"  -S, --switches             record too which thread runs on which core when\n"                    \
+	"      --stopped              record nothing yet: 'devtrace ctl start' begins, or 'arm'\n"          \
+	"      --no-debuginfod        download no debug files (DEBUGINFOD_URLS)\n"                          \
+	"  -v, --verbose              say more at the end\n"                                                \
+	"  -h, --help\n"                                                                                    \
 	"\nA PATTERN is a shell pattern, MODULE:NAME or NAME: 'luaH_*', 'libfoo.so:*', 'ns::*'.\n"
 
 #define DEFAULT_FILE "devtrace.db"
@@ -219,8 +223,10 @@ static int put_options(char **words, const struct dt_trace_command *c)
 		words[n++] = "-n";
 		words[n++] = "20";
 	}
+	if (c->options.backtrace)
+		words[n++] = "-B";
 	/* of many failures the last ones are the most likely to have ended the program */
-	if (c->failed && !c->table) {
+	if (c->failed && !c->table && !c->options.backtrace) {
 		words[n++] = "--last";
 		words[n++] = "10";
 	}
@@ -266,6 +272,13 @@ int dt_cmd_run(int argc, char **argv)
 	if (c.options.sums && (c.table || c.failed)) {
 		fprintf(stderr, "devtrace: --sum prints sums in place of the calls: not with %s\n",
 			c.table ? "-c" : "--failed");
+		if (!keep)
+			unlink(file);
+		return 2;
+	}
+	if (c.options.backtrace && (c.table || c.options.sums)) {
+		fprintf(stderr, "devtrace: -B prints stacks below calls, and %s prints no calls\n",
+			c.table ? "-c" : "--sum");
 		if (!keep)
 			unlink(file);
 		return 2;

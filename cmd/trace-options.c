@@ -120,6 +120,17 @@ static int take_policy(struct dt_trace_command *c)
 	return bad_usage(c, "-p is overwrite, drop or wait, not", optarg);
 }
 
+static int take_stack_size(struct dt_trace_command *c)
+{
+	uint64_t size;
+
+	if (!parse_size(optarg, &size) || size < DT_STACK_SIZE_LEAST || size > DT_STACK_SIZE_MOST)
+		return bad_usage(c, "--backtrace-size is a size from 512 to 60K, such as 16K, not",
+				 optarg);
+	c->options.backtrace_size = (uint32_t)size;
+	return 0;
+}
+
 /* Takes an option. Returns 0; -1: help was printed; -2: the usage is wrong. */
 static int take(struct dt_trace_command *c, int opt)
 {
@@ -181,6 +192,11 @@ static int take(struct dt_trace_command *c, int opt)
 					 optarg);
 		c->snapshot[o->snapshots++] = optarg;
 		return 0;
+	case 'B':
+		o->backtrace = optarg ? optarg : "failed";
+		return 0;
+	case 10:
+		return take_stack_size(c);
 	case 'd':
 		return c->detach = true, 0;
 	case 'f':
@@ -221,6 +237,8 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"signal", required_argument, NULL, 7},
 		{"last", required_argument, NULL, 8},
 		{"snapshot", required_argument, NULL, 9},
+		{"backtrace", optional_argument, NULL, 'B'},
+		{"backtrace-size", required_argument, NULL, 10},
 		{"summary", no_argument, NULL, 'c'},
 		{"kernel", optional_argument, NULL, 'k'},
 		{"verbose", no_argument, NULL, 'v'},
@@ -231,7 +249,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 	int opt, rc;
 
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "+F:N:A:T:o:p:b:s:k::l::cSdfvh", longs, NULL)) !=
+	while ((opt = getopt_long(argc, argv, "+F:N:A:T:o:p:b:s:k::l::B::cSdfvh", longs, NULL)) !=
 	       -1) {
 		rc = take(c, opt);
 		if (rc < 0)

@@ -14,89 +14,36 @@
 
 #include "arch/arch.h"
 #include "core/search.h"
+#include "elf/cursor.h"
 #include "elf/elf.h"
 
-/* A place in a section whose bytes are mapped at address. */
-struct cursor {
-	const uint8_t *p, *end;
-	uint64_t address; /* of p */
-	bool bad;
-};
-
-static uint64_t take(struct cursor *c, unsigned n)
-{
-	uint64_t v = 0;
-
-	if ((size_t)(c->end - c->p) < n) {
-		c->bad = true;
-		c->p = c->end;
-		return 0;
-	}
-	memcpy(&v, c->p, n);
-	c->p += n;
-	c->address += n;
-	return v;
-}
-
-static uint64_t uleb(struct cursor *c)
-{
-	uint64_t v = 0;
-
-	for (unsigned shift = 0;; shift += 7) {
-		uint8_t b = (uint8_t)take(c, 1);
-
-		if (shift < 64)
-			v |= (uint64_t)(b & 0x7f) << shift;
-		if (!(b & 0x80))
-			return v;
-	}
-}
-
-static int64_t sleb(struct cursor *c)
-{
-	uint64_t v = 0;
-
-	for (unsigned shift = 0;;) {
-		uint8_t b = (uint8_t)take(c, 1);
-
-		if (shift < 64)
-			v |= (uint64_t)(b & 0x7f) << shift;
-		shift += 7;
-		if (b & 0x80)
-			continue;
-		if (b & 0x40 && shift < 64)
-			v |= ~0ull << shift;
-		return (int64_t)v;
-	}
-}
-
 /* Reads a value in one of the DW_EH_PE formats, without adding what it is relative to. */
-static uint64_t take_format(struct cursor *c, uint8_t encoding)
+static uint64_t take_format(struct dt_frame_cursor *c, uint8_t encoding)
 {
 	switch (encoding & 0x0f) {
 	case DW_EH_PE_absptr:
 	case DW_EH_PE_udata8:
 	case DW_EH_PE_sdata8:
-		return take(c, 8);
+		return dt_take_bytes(c, 8);
 	case DW_EH_PE_uleb128:
-		return uleb(c);
+		return dt_take_uleb(c);
 	case DW_EH_PE_sleb128:
-		return (uint64_t)sleb(c);
+		return (uint64_t)dt_take_sleb(c);
 	case DW_EH_PE_udata2:
-		return take(c, 2);
+		return dt_take_bytes(c, 2);
 	case DW_EH_PE_sdata2:
-		return (uint64_t)(int64_t)(int16_t)take(c, 2);
+		return (uint64_t)(int64_t)(int16_t)dt_take_bytes(c, 2);
 	case DW_EH_PE_udata4:
-		return take(c, 4);
+		return dt_take_bytes(c, 4);
 	case DW_EH_PE_sdata4:
-		return (uint64_t)(int64_t)(int32_t)take(c, 4);
+		return (uint64_t)(int64_t)(int32_t)dt_take_bytes(c, 4);
 	}
 	c->bad = true;
 	return 0;
 }
 
 /* Reads an address. A 0 means none, whatever it would be relative to. */
-static uint64_t take_address(struct cursor *c, uint8_t encoding)
+static uint64_t take_address(struct dt_frame_cursor *c, uint8_t encoding)
 {
 	uint64_t at = c->address, v = take_format(c, encoding);
 
@@ -122,8 +69,8 @@ struct augmentation {
 static struct augmentation read_augmentation(const Dwarf_CIE *cie)
 {
 	struct augmentation a = {.lsda = DW_EH_PE_omit, .known = true};
-	struct cursor c = {cie->augmentation_data,
-			   cie->augmentation_data + cie->augmentation_data_size, 0, false};
+	struct dt_frame_cursor c = {cie->augmentation_data,
+				    cie->augmentation_data + cie->augmentation_data_size, 0, false};
 	const char *s = cie->augmentation;
 
 	if (*s == 'z')
@@ -133,13 +80,13 @@ static struct augmentation read_augmentation(const Dwarf_CIE *cie)
 	for (s += a.sized; *s && a.known; s++)
 		switch (*s) {
 		case 'R':
-			a.address = (uint8_t)take(&c, 1);
+			a.address = (uint8_t)dt_take_bytes(&c, 1);
 			break;
 		case 'L':
-			a.lsda = (uint8_t)take(&c, 1);
+			a.lsda = (uint8_t)dt_take_bytes(&c, 1);
 			break;
 		case 'P': {
-			uint8_t encoding = (uint8_t)take(&c, 1);
+			uint8_t encoding = (uint8_t)dt_take_bytes(&c, 1);
 
 			take_format(&c, encoding);
 			break;
@@ -157,7 +104,7 @@ static struct augmentation read_augmentation(const Dwarf_CIE *cie)
 }
 
 /* Reads one FDE, from its body. Returns false if it can not be read. */
-static bool read_frame(struct dt_frame *f, const Dwarf_CIE *cie, struct cursor body)
+static bool read_frame(struct dt_frame *f, const Dwarf_CIE *cie, struct dt_frame_cursor body)
 {
 	struct augmentation a = read_augmentation(cie);
 	uint64_t size;
@@ -176,8 +123,8 @@ static bool read_frame(struct dt_frame *f, const Dwarf_CIE *cie, struct cursor b
 	size = take_format(&body, a.address & 0x0f);
 	f->end = f->start + size;
 	if (a.sized) {
-		uint64_t n = uleb(&body);
-		struct cursor data = body;
+		uint64_t n = dt_take_uleb(&body);
+		struct dt_frame_cursor data = body;
 
 		if (body.bad || n > (size_t)(body.end - body.p))
 			return false;
@@ -232,7 +179,7 @@ static int read_frames(struct dt_frames *f, Elf_Data *d, uint64_t address, struc
 
 	for (; dwarf_next_cfi(ident, d, true, at, &next, &entry) == 0 && next > at; at = next) {
 		const Dwarf_CIE *cie;
-		struct cursor body;
+		struct dt_frame_cursor body;
 
 		if (dwarf_cfi_cie_p(&entry))
 			continue;
@@ -248,8 +195,9 @@ static int read_frames(struct dt_frames *f, Elf_Data *d, uint64_t address, struc
 			f->frame = p;
 			room = more;
 		}
-		body = (struct cursor){entry.fde.start, entry.fde.end,
-				       address + (uint64_t)(entry.fde.start - bytes), false};
+		body = (struct dt_frame_cursor){entry.fde.start, entry.fde.end,
+						address + (uint64_t)(entry.fde.start - bytes),
+						false};
 		f->n += read_frame(&f->frame[f->n], cie, body);
 	}
 	if (f->n)
@@ -319,25 +267,26 @@ static void look(const struct cfa *now, bool *pushes)
 
 /* Runs an instruction that defines the frame's base (a register and a distance from it). Returns
  * false if the instruction does not. */
-static bool define_cfa(struct cursor *c, uint8_t op, const struct dt_frame *f, struct cfa *now)
+static bool define_cfa(struct dt_frame_cursor *c, uint8_t op, const struct dt_frame *f,
+		       struct cfa *now)
 {
 	switch (op) {
 	case DW_CFA_def_cfa:
-		now->reg = uleb(c);
-		now->offset = (int64_t)uleb(c);
+		now->reg = dt_take_uleb(c);
+		now->offset = (int64_t)dt_take_uleb(c);
 		return true;
 	case DW_CFA_def_cfa_sf:
-		now->reg = uleb(c);
-		now->offset = sleb(c) * f->data_align;
+		now->reg = dt_take_uleb(c);
+		now->offset = dt_take_sleb(c) * f->data_align;
 		return true;
 	case DW_CFA_def_cfa_register:
-		now->reg = uleb(c);
+		now->reg = dt_take_uleb(c);
 		return true;
 	case DW_CFA_def_cfa_offset:
-		now->offset = (int64_t)uleb(c);
+		now->offset = (int64_t)dt_take_uleb(c);
 		return true;
 	case DW_CFA_def_cfa_offset_sf:
-		now->offset = sleb(c) * f->data_align;
+		now->offset = dt_take_sleb(c) * f->data_align;
 		return true;
 	}
 	return false;
@@ -345,25 +294,25 @@ static bool define_cfa(struct cursor *c, uint8_t op, const struct dt_frame *f, s
 
 /* Skips the operands of an instruction that says where another register is saved. Returns false if
  * the instruction does not. */
-static bool pass_register(struct cursor *c, uint8_t op)
+static bool pass_register(struct dt_frame_cursor *c, uint8_t op)
 {
 	switch (op) {
 	case DW_CFA_offset_extended:
 	case DW_CFA_register:
 	case DW_CFA_val_offset:
-		uleb(c);
-		uleb(c);
+		dt_take_uleb(c);
+		dt_take_uleb(c);
 		return true;
 	case DW_CFA_offset_extended_sf:
 	case DW_CFA_val_offset_sf:
-		uleb(c);
-		sleb(c);
+		dt_take_uleb(c);
+		dt_take_sleb(c);
 		return true;
 	case DW_CFA_restore_extended:
 	case DW_CFA_undefined:
 	case DW_CFA_same_value:
 	case DW_CFA_GNU_args_size:
-		uleb(c);
+		dt_take_uleb(c);
 		return true;
 	}
 	return false;
@@ -373,15 +322,15 @@ static bool pass_register(struct cursor *c, uint8_t op)
  * Runs DW_CFA instructions until they are about addresses above wanted. Returns false if one is not
  * understood.
  */
-static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, struct cfa *now,
-		    bool *pushes)
+static bool run_cfa(struct dt_frame_cursor c, const struct dt_frame *f, uint64_t wanted,
+		    struct cfa *now, bool *pushes)
 {
 	struct cfa kept[STATES];
 	uint64_t at = f->start;
 	unsigned depth = 0;
 
 	while (c.p < c.end && !c.bad) {
-		uint8_t op = (uint8_t)take(&c, 1);
+		uint8_t op = (uint8_t)dt_take_bytes(&c, 1);
 		uint64_t step = 0;
 
 		switch (op & 0xc0) {
@@ -389,7 +338,7 @@ static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, 
 			step = (op & 0x3f) * (uint64_t)f->code_align;
 			goto advance;
 		case DW_CFA_offset:
-			uleb(&c);
+			dt_take_uleb(&c);
 			continue;
 		case DW_CFA_restore:
 			continue;
@@ -400,13 +349,13 @@ static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, 
 		case DW_CFA_set_loc:
 			return false;
 		case DW_CFA_advance_loc1:
-			step = take(&c, 1) * f->code_align;
+			step = dt_take_bytes(&c, 1) * f->code_align;
 			goto advance;
 		case DW_CFA_advance_loc2:
-			step = take(&c, 2) * f->code_align;
+			step = dt_take_bytes(&c, 2) * f->code_align;
 			goto advance;
 		case DW_CFA_advance_loc4:
-			step = take(&c, 4) * f->code_align;
+			step = dt_take_bytes(&c, 4) * f->code_align;
 			goto advance;
 		case DW_CFA_remember_state:
 			if (depth == STATES)
@@ -420,12 +369,12 @@ static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, 
 			break;
 		case DW_CFA_def_cfa_expression:
 			now->offset = -1;
-			step = uleb(&c);
+			step = dt_take_uleb(&c);
 			goto skip;
 		case DW_CFA_expression:
 		case DW_CFA_val_expression:
-			uleb(&c);
-			step = uleb(&c);
+			dt_take_uleb(&c);
+			step = dt_take_uleb(&c);
 			goto skip;
 		default:
 			if (!define_cfa(&c, op, f, now) && !pass_register(&c, op))
@@ -449,7 +398,7 @@ static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, 
 bool dt_frame_pushes(const struct dt_frame *f)
 {
 	struct cfa now = {DT_FRAME_SP, DT_FRAME_AT_ENTRY};
-	struct cursor code = {f->code, f->code_end, 0, false};
+	struct dt_frame_cursor code = {f->code, f->code_end, 0, false};
 	bool pushes = false;
 
 	run_cfa(code, f, UINT64_MAX, &now, &pushes);
@@ -461,8 +410,8 @@ int64_t dt_frame_depth(const struct dt_frame *f, uint64_t address)
 {
 	bool ignored = false;
 	struct cfa now = {0, -1};
-	struct cursor initial = {f->initial, f->initial_end, 0, false};
-	struct cursor code = {f->code, f->code_end, 0, false};
+	struct dt_frame_cursor initial = {f->initial, f->initial_end, 0, false};
+	struct dt_frame_cursor code = {f->code, f->code_end, 0, false};
 
 	if (!run_cfa(initial, f, UINT64_MAX, &now, &ignored) ||
 	    !run_cfa(code, f, address, &now, &ignored))
@@ -474,13 +423,13 @@ int64_t dt_frame_depth(const struct dt_frame *f, uint64_t address)
  * Sets *c to the bytes from address to the end of their section. Returns false if the file does not
  * have them.
  */
-static bool section_at(const struct dt_frames *f, uint64_t address, struct cursor *c)
+static bool section_at(const struct dt_frames *f, uint64_t address, struct dt_frame_cursor *c)
 {
 	size_t left;
 	const uint8_t *p = dt_symfile_bytes(f->file.elf, address, &left);
 
 	if (p)
-		*c = (struct cursor){p, p + left, address, false};
+		*c = (struct dt_frame_cursor){p, p + left, address, false};
 	return p;
 }
 
@@ -489,18 +438,18 @@ void dt_frame_landings(const struct dt_frames *all, const struct dt_frame *f,
 {
 	uint64_t base = f->start, length;
 	uint8_t encoding;
-	struct cursor c;
+	struct dt_frame_cursor c;
 
 	if (!f->lsda || !section_at(all, f->lsda, &c))
 		return;
-	encoding = (uint8_t)take(&c, 1);
+	encoding = (uint8_t)dt_take_bytes(&c, 1);
 	if (encoding != DW_EH_PE_omit)
 		base = take_address(&c, encoding);
-	encoding = (uint8_t)take(&c, 1);
+	encoding = (uint8_t)dt_take_bytes(&c, 1);
 	if (encoding != DW_EH_PE_omit)
-		uleb(&c); /* skips where the types are */
-	encoding = (uint8_t)take(&c, 1);
-	length = uleb(&c);
+		dt_take_uleb(&c); /* skips where the types are */
+	encoding = (uint8_t)dt_take_bytes(&c, 1);
+	length = dt_take_uleb(&c);
 	if (c.bad || length > (size_t)(c.end - c.p))
 		return;
 	c.end = c.p + length;
@@ -510,7 +459,7 @@ void dt_frame_landings(const struct dt_frames *all, const struct dt_frame *f,
 		take_format(&c, encoding); /* skips the call site's start and length */
 		take_format(&c, encoding);
 		pad = take_format(&c, encoding);
-		uleb(&c); /* the action */
+		dt_take_uleb(&c); /* the action */
 		if (pad && !c.bad)
 			fn(ctx, base + pad);
 	}

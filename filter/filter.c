@@ -74,6 +74,14 @@ bool dt_filter_needs_values(const struct dt_filter *f)
 	return f->events.n != 0;
 }
 
+bool dt_filter_wants_failures(const struct dt_filter *f)
+{
+	for (unsigned i = 0; i < f->terms; i++)
+		if (f->term[i].what == ERROR || (f->term[i].what == FAILED && f->term[i].op != '!'))
+			return true;
+	return false;
+}
+
 /* ---- texts ---- */
 
 bool dt_filter_text(const struct dt_filter *f, unsigned i, const char **name, const char **pattern)

@@ -50,6 +50,9 @@ bool dt_filter_failed(const struct dt_filter *f);
 /* Returns whether the filter looks at arguments, results or values. */
 bool dt_filter_needs_values(const struct dt_filter *f);
 
+/* Returns whether only calls that failed are wanted. */
+bool dt_filter_wants_failures(const struct dt_filter *f);
+
 /* The i-th condition on a text: the argument's name, and the pattern. False: there are not so many.
  */
 bool dt_filter_text(const struct dt_filter *f, unsigned i, const char **name, const char **pattern);

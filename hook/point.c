@@ -56,9 +56,9 @@ static bool same(const struct dt_point *a, const struct dt_point *b)
 {
 	/* the items are compared too: the same words can mean another address in another process */
 	return a->site.address == b->site.address && a->leaves == b->leaves &&
-	       a->kept.tag == b->kept.tag && a->headless == b->headless &&
-	       a->crossing == b->crossing && same_text(a->name, b->name) &&
-	       same_text(a->what, b->what) && a->items == b->items &&
+	       a->kept.tag == b->kept.tag && a->results == b->results &&
+	       a->headless == b->headless && a->crossing == b->crossing &&
+	       same_text(a->name, b->name) && same_text(a->what, b->what) && a->items == b->items &&
 	       (!a->items || memcmp(a->item, b->item, a->items * sizeof(*a->item)) == 0);
 }
 
@@ -134,7 +134,8 @@ void dt_points_free(struct dt_points *all)
 size_t dt_point_size(const struct dt_point *p)
 {
 	/* of a point without items */
-	size_t n = 64 + DT_CAPTURE_CROSSING + (p->kept.tag ? 224 : 0);
+	size_t n = 64 + DT_CAPTURE_CROSSING + (p->kept.tag ? 224 : 0) +
+		   (p->results ? DT_CAPTURE_RESULTS : 0);
 
 	for (unsigned i = 0; i < p->items; i++)
 		n += 96 + (p->kept.tag ? 64 : 0) + 80 * p->item[i].steps +

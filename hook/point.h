@@ -33,6 +33,7 @@ struct dt_point {
 	bool crossing; /* at a function's entry: recorded only in calls that the modules make
 			  which the hooks of crossing sites look for (hook/target-from.h) */
 	struct dt_keeping kept; /* what it keeps of a call, or has been kept */
+	uint8_t results; /* at an exit: it records the stack with these results; 0: it does not */
 	/* it is at an exit: what it records belongs to calls of the function at this address; 0: it
 	 * is not */
 	uint64_t leaves;

@@ -64,6 +64,7 @@ static void emit_points(struct dt_emit *o, const struct dt_plan_site *site, stru
 		c.headless = point->headless;
 		c.crossing = point->crossing;
 		c.kept = point->kept;
+		c.results = point->results;
 		if (!j->captured[id])
 			j->captured[id] = calloc(1, sizeof(*j->captured[id]));
 		if (j->captured[id])

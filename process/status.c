@@ -33,26 +33,41 @@ pid_t dt_status_parent(pid_t pid)
 	return dt_status_number(pid, "PPid", &parent) ? (pid_t)parent : 0;
 }
 
-uint64_t dt_status_made(pid_t pid)
+/* Reads a field of /proc/PID/stat. Returns 1; 0: it is no number; -1: the process has gone. */
+static int read_field(pid_t pid, int wanted, unsigned long long *v)
 {
 	char path[64], text[1024], *p;
-	unsigned long long made;
 	int file;
 	ssize_t n;
 
 	dt_format(path, sizeof(path), "/proc/%d/stat", pid);
 	file = open(path, O_RDONLY | O_CLOEXEC);
 	if (file < 0)
-		return 0;
+		return -1;
 	n = read(file, text, sizeof(text) - 1);
 	close(file);
 	if (n <= 0)
-		return 0;
+		return -1;
 	text[n] = '\0';
 	p = strrchr(text, ')'); /* the end of field 2, a name that may contain anything */
-	for (int field = 2; p && field < 22; field++)
+	for (int field = 2; p && field < wanted; field++)
 		p = strchr(p + 1, ' ');
-	return p && sscanf(p, "%llu", &made) == 1 ? made : UINT64_MAX;
+	return p && sscanf(p, "%llu", v) == 1;
+}
+
+uint64_t dt_status_made(pid_t pid)
+{
+	unsigned long long made;
+	int rc = read_field(pid, 22, &made);
+
+	return rc < 0 ? 0 : rc ? made : UINT64_MAX;
+}
+
+uint64_t dt_status_stack(pid_t pid)
+{
+	unsigned long long end;
+
+	return read_field(pid, 28, &end) == 1 ? end : 0;
 }
 
 uint64_t dt_status_now(void)

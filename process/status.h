@@ -15,7 +15,10 @@ bool dt_status_number(pid_t tid, const char *name, unsigned *n);
 /* Returns when a process was made, in ticks of sysconf(_SC_CLK_TCK) since the machine was started;
  * 0: it has gone. Executing a program does not change it. */
 uint64_t dt_status_made(pid_t pid);
-/* The same of now. */
+/* Returns where the stack of a process's first thread ended when its program began; 0: it is not
+ * known. */
+uint64_t dt_status_stack(pid_t pid);
+/* The same as dt_status_made(), of now. */
 uint64_t dt_status_now(void);
 
 /* Returns a process's present parent; 0: the process has ended. */

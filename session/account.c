@@ -121,5 +121,7 @@ void dt_account_write(struct dt_session *s)
 		s->results.left_out = c.calls;
 		s->results.left_records = c.records;
 		s->results.kept_undecided = c.kept;
+		s->results.stacks = c.stacks;
+		s->results.stackless = c.stackless;
 	}
 }

@@ -277,6 +277,19 @@ static const struct dt_function *function_at(struct dt_session *s, const struct 
 	return f;
 }
 
+int64_t dt_describe_caller(struct dt_session *s, const struct dt_module *m, uint64_t address,
+			   uint64_t start, bool *is_main)
+{
+	struct dt_symtab *symtab = dt_file_symtab(m->file);
+	const struct dt_function *f = symtab ? dt_symtab_find(symtab, address) : NULL;
+	char signature[SIGNATURE];
+
+	start = f ? f->address : start ? start : address;
+	f = function_at(s, m, start, signature, sizeof(signature));
+	*is_main = f && m->file->program && strcmp(f->linkage, "main") == 0;
+	return function_row(s, m, start, f, signature);
+}
+
 /* Returns a name from the source; "" when the source has a number or an expression instead. */
 static const char *event_name(const char *text)
 {
@@ -561,6 +574,23 @@ bool dt_describe_is_call(struct dt_session *s, const struct dt_record *r)
 	struct dt_module *m = locate(s, r, &t);
 
 	return m && call_site(m, r->pc);
+}
+
+enum dt_stack_record dt_describe_stack(struct dt_session *s, const struct dt_record *r)
+{
+	struct dt_target *t;
+	struct dt_module *m = locate(s, r, &t);
+	const struct dt_point *point;
+	unsigned first, text;
+
+	point = m ? dt_probes_point(m, r->pc, &first, &text) : NULL;
+	if (!point || !point->results)
+		return 0;
+	return text == DT_CAPTURE_LEAVING ? DT_STACK_LEAVING
+	       : text == DT_CAPTURE_HEAD  ? DT_STACK_HEAD
+	       : text			  ? DT_STACK_PIECE
+	       : first			  ? DT_STACK_FURTHER
+					  : DT_STACK_REGISTERS;
 }
 
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row)

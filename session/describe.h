@@ -14,6 +14,17 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 bool dt_describe_is_call(struct dt_session *s, const struct dt_record *r);
 
 /*
+ * Writes the row of the function that an address of the module's file is in, and returns its
+ * number; 0: it can not be written. start: where a function begins that no symbol names; 0: that is
+ * not known. *is_main: it is the program's main().
+ */
+int64_t dt_describe_caller(struct dt_session *s, const struct dt_module *m, uint64_t address,
+			   uint64_t start, bool *is_main);
+
+/* Tells what r has of a stack; 0: nothing. Otherwise it is not to be described. */
+enum dt_stack_record dt_describe_stack(struct dt_session *s, const struct dt_record *r);
+
+/*
  * Writes what a point is called: the name of its event, or of its function and the offset in that.
  */
 void dt_describe_name(const struct dt_module *m, const struct dt_point *point, char *out,

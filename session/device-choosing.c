@@ -412,6 +412,8 @@ void dt_device_choosing_state(struct dt_session *s,
 	for (size_t i = 0; exists(s, i); i++) {
 		struct dt_sieve_item a = dt_sieve_item(s->sieve, i);
 
+		if (a.signal == DT_SIEVE_BACKTRACE) /* no command gives it */
+			continue;
 		if (a.signal == DT_SIEVE_SUM)
 			dt_format(before, sizeof(before), "sum %s new ", a.name);
 		else if (a.signal == DT_SIEVE_UNTIL)

@@ -11,6 +11,10 @@
 /* What is traced of the kernel by default: system calls, and what they do to files. */
 #define DT_KERNEL_PATTERN "__x64_sys_* __ia32_sys_* __ia32_compat_sys_* ksys_* vfs_*"
 
+#define DT_STACK_SIZE	    16384u /* bytes of a stack that are copied, without --backtrace-size */
+#define DT_STACK_SIZE_LEAST 512u
+#define DT_STACK_SIZE_MOST  61440u
+
 struct dt_options {
 	enum dt_policy policy;
 	uint64_t ring_size;	    /* bytes per core; 0: the default */
@@ -35,6 +39,8 @@ struct dt_options {
 	const char *const *snapshot; /* "FILE if WORDS": the trace as it is at the first such call,
 					in a file of its own */
 	size_t snapshots;
+	const char *backtrace; /* the stacks of calls that these words mean are kept; NULL: none */
+	uint32_t backtrace_size; /* bytes of a stack, at most; 0: the default */
 	uint64_t last_ns; /* only what was recorded in so long, at the end, is kept; 0: all */
 	bool follow;   /* trace the programs that it executes, too; then the program itself need not
 			* have anything that can be traced */

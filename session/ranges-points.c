@@ -220,6 +220,9 @@ int dt_ranges_each_point(struct dt_file *f, const struct dt_range *r, point_fn *
 	if (((r->action.what & DT_DO_ARGS) || p->arguments) && (r->action.what & DT_DO_ENTRY) &&
 	    each_function(f, r, fn, ctx, e) < 0)
 		return -1;
+	if (p->stacks && r->kind == DT_RANGE_SET && (r->action.what & DT_DO_EXIT) &&
+	    dt_ranges_each_stack(f, r, fn, ctx, e) < 0)
+		return -1;
 	if (r->kind != DT_RANGE_SET || !(r->action.what & DT_DO_ENTRY) ||
 	    !(r->action.what & DT_DO_EXIT) || p->from)
 		return 0;

@@ -28,10 +28,12 @@ struct place_of_range {
 	struct dt_selection callers;  /* the pattern of that word */
 	bool imports;		      /* every function that these modules import is meant */
 	const struct dt_files *files; /* those of the session */
-	char *arguments;      /* of a set: the list after '@', such as "path:str,mode"; NULL: all
-			 arguments */
-	uint64_t had;	      /* bit i: some function has the i-th of these arguments */
-	struct dt_file *file; /* of others: the file; the range in its own addresses */
+	char *arguments; /* of a set: the list after '@', such as "path:str,mode"; NULL: all
+		    arguments */
+	struct dt_stack_points *stacks; /* of a set: where calls end, stacks are copied; NULL: no.
+					   The session's */
+	uint64_t had;			/* bit i: some function has the i-th of these arguments */
+	struct dt_file *file;		/* of others: the file; the range in its own addresses */
 	uint64_t low, high;
 	struct dt_point *point;		/* of a tracepoint not at a function's site; the file's */
 	struct dt_kernel_range *kernel; /* not NULL: it is in the kernel, the rest is unused */
@@ -91,6 +93,9 @@ bool dt_ranges_may_probe(struct dt_session *s, const struct dt_range *r, struct 
 int dt_ranges_note_file(struct dt_session *s, struct dt_file *f, struct dt_error *e);
 /* Calls fn for every point of f that r means; makes points that do not exist yet. */
 int dt_ranges_each_point(struct dt_file *f, const struct dt_range *r, point_fn *fn, void *ctx,
+			 struct dt_error *e);
+/* Calls fn for those of these points that copy the stack. */
+int dt_ranges_each_stack(struct dt_file *f, const struct dt_range *r, point_fn *fn, void *ctx,
 			 struct dt_error *e);
 /*
  * For dt_ranges_each_point(): one range more wants the point when r is on, one less when it is off.

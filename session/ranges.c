@@ -232,6 +232,7 @@ int dt_ranges_check(struct dt_session *s, struct dt_range *r, struct dt_error *e
 		if (rc == 0)
 			rc = check_from(s, r, p, e);
 		p->files = &s->targets.files;
+		p->stacks = s->options.backtrace ? &s->stack_points : NULL;
 		goto out;
 	}
 	m = t ? dt_target_module(t, r->start) : NULL;

@@ -66,6 +66,27 @@ static void say_processes(const struct dt_results *r, const struct dt_say *say)
 		       (unsigned long)r->unsent);
 }
 
+/* Calls whose stacks could not be kept. */
+static void say_stacks(const struct dt_results *r, const struct dt_options *o,
+		       const struct dt_say *say)
+{
+	if (!o->backtrace)
+		return;
+	if (!r->stack_functions)
+		dt_say(say,
+		       "--backtrace: no function that was recorded is meant by '%s'; it is the names "
+		       "that calls are shown by which count, and functions with sleds have no stacks",
+		       o->backtrace);
+	else if (!r->stacks && !r->stackless)
+		dt_say(say, "no call was what --backtrace says: '%s'", o->backtrace);
+	if (r->stackless && r->stack_functions)
+		dt_say(say,
+		       "%lu of %lu calls that --backtrace means have no stack: they did not end where "
+		       "their functions return (by a jump to another file, longjmp, an exit), have "
+		       "sleds, or records were lost",
+		       (unsigned long)r->stackless, (unsigned long)(r->stacks + r->stackless));
+}
+
 void dt_results_say(const struct dt_results *r, const struct dt_options *o,
 		    const struct dt_say *say)
 {
@@ -73,6 +94,7 @@ void dt_results_say(const struct dt_results *r, const struct dt_options *o,
 		dt_say(say, "%s", r->note);
 	say_processes(r, say);
 	say_broken(r, say);
+	say_stacks(r, o, say);
 	if (r->lost)
 		dt_say(say, "%lu records, %lu lost: larger rings (-b) lose fewer, -p wait none%s",
 		       (unsigned long)r->taken, (unsigned long)r->lost,

@@ -16,6 +16,8 @@ struct dt_results {
 	/* what the session's filter has left out: calls, and records; and how many calls were
 	 * written undecided, because they were held for too long */
 	uint64_t left_out, left_records, kept_undecided;
+	/* of --backtrace: calls with and without a stack; functions whose calls may have one */
+	uint64_t stacks, stackless, stack_functions;
 	char until[200];       /* the call that ended the recording; "": none did */
 	char snapshots[2048];  /* a line for each, without the last newline */
 	char unsignalled[160]; /* why a signal could not be sent; "": none was to be, or it was */

@@ -43,6 +43,7 @@
 #include "session/tids.h"
 #include "session/sieve.h"
 #include "session/snapshot.h"
+#include "session/unwinder.h"
 
 #define DEFAULT_RING (4u << 20)
 #define CLOCK_APART  5000000u /* ns: readings so far apart tell the tick to 1 in 20,000 */
@@ -133,21 +134,29 @@ static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
 /* Returns whether the recorder has to look at calls. */
 static bool needs_sieve(const struct dt_options *o)
 {
-	return o->filter || o->sums || o->until || o->signals || o->snapshots || o->last_ns;
+	return o->filter || o->sums || o->until || o->signals || o->snapshots || o->last_ns ||
+	       o->backtrace;
 }
 
 /* Checks the words of sums and triggers. */
 static int check_sums(const struct dt_options *o, struct dt_error *e)
 {
-	if ((o->last_ns || o->snapshots) && !o->output)
+	if ((o->last_ns || o->snapshots || o->backtrace) && !o->output)
 		return dt_fail(e, "%s: it goes with a trace file: give one (-o)",
-			       o->last_ns ? "--last" : "--snapshot");
+			       o->last_ns     ? "--last"
+			       : o->snapshots ? "--snapshot"
+					      : "--backtrace");
 	if (o->policy == DT_OVERWRITE)
 		return dt_fail(
-			e,
-			"-p overwrite: records are read at the end only, but --sum, "
-			"--until, --signal, --snapshot and --last look at them as they come; --last "
-			"keeps the newest, too");
+			e, "-p overwrite: records are read at the end only, but --sum, "
+			   "--until, --signal, --snapshot, --backtrace and --last look at them as "
+			   "they come; --last keeps the newest, too");
+	if (o->backtrace_size &&
+	    (o->backtrace_size < DT_STACK_SIZE_LEAST || o->backtrace_size > DT_STACK_SIZE_MOST))
+		return dt_fail(e, "--backtrace-size is %u to %u bytes", DT_STACK_SIZE_LEAST,
+			       DT_STACK_SIZE_MOST);
+	if (o->backtrace_size && !o->backtrace)
+		return dt_fail(e, "--backtrace-size goes with --backtrace");
 	return dt_sieve_check_sums(o, e);
 }
 
@@ -155,8 +164,42 @@ static int check_words(const struct dt_options *o, struct dt_error *e)
 {
 	if (o->filter && dt_sieve_check(o->filter, e) < 0)
 		return -1;
-	return o->sums || o->until || o->signals || o->snapshots || o->last_ns ? check_sums(o, e)
-									       : 0;
+	return o->sums || o->until || o->signals || o->snapshots || o->last_ns || o->backtrace ||
+			       o->backtrace_size
+		       ? check_sums(o, e)
+		       : 0;
+}
+
+/* Makes ready for keeping the stacks of calls. */
+static int begin_stacks(struct dt_session *s, struct dt_error *e)
+{
+	const struct dt_options *o = &s->options;
+
+	if (!o->backtrace)
+		return 0;
+	s->stack_points = (struct dt_stack_points){
+		.words = o->backtrace,
+		.size = o->backtrace_size ? o->backtrace_size & ~7u : DT_STACK_SIZE};
+	s->unwinder = dt_unwinder_new(s);
+	return s->unwinder ? 0 : dt_fail(e, "out of memory");
+}
+
+/* Gives the device the functions that are to be recorded. */
+static int choose_functions(struct dt_session *s, struct dt_error *e)
+{
+	const struct dt_options *o = &s->options;
+
+	/* patterns that only remove functions take them from what else was asked for, or from
+	 * everything when nothing was */
+	if (!o->idle &&
+	    (!dt_selection_rest(&o->select) || (!o->points && !o->arguments && !o->libcalls)) &&
+	    dt_session_device_select(s, &o->select, e) < 0)
+		return -1;
+	if (o->libcalls && dt_session_device_libcalls(s, e) < 0)
+		return -1;
+	if (dt_session_device_arguments(s, e) < 0)
+		return -1;
+	return o->contexts ? dt_session_device_contexts(s, e) : 0;
 }
 
 /* Fills in s, which is all zero. On error, everything that it has made is freed. */
@@ -185,18 +228,10 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 		dt_shared_destroy(&s->targets.shared);
 		return -1;
 	}
-	if (dt_session_device_init(s, e) < 0)
+	if (begin_stacks(s, e) < 0 || dt_session_device_init(s, e) < 0)
 		goto fail;
 	s->has_log = !o->output;
-	/* patterns that only remove functions take them from what else was asked for, or from
-	 * everything when nothing was */
-	if (!o->idle &&
-	    (!dt_selection_rest(&o->select) || (!o->points && !o->arguments && !o->libcalls)) &&
-	    dt_session_device_select(s, &o->select, e) < 0)
-		goto fail;
-	if ((o->libcalls && dt_session_device_libcalls(s, e) < 0) ||
-	    dt_session_device_arguments(s, e) < 0 ||
-	    (o->contexts && dt_session_device_contexts(s, e) < 0))
+	if (choose_functions(s, e) < 0)
 		goto fail;
 	s->offset = calloc(cores, sizeof(*s->offset));
 	if (s->offset && !dt_offsets_measure(s->offset, cores, DT_OFFSETS_PATIENCE)) {
@@ -235,6 +270,7 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 fail:
 	if (s->store)
 		dt_store_discard(s->store);
+	dt_unwinder_free(s->unwinder);
 	dt_session_device_free(s);
 	dt_kernel_close(s->kernel);
 	dt_switches_close(s->switches);
@@ -294,9 +330,12 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 		s->results.left_as_it_was = dt_store_is_late(s->store);
 		dt_sieve_free(s->sieve);
 		s->sieve = NULL;
+		dt_unwinder_free(s->unwinder);
+		s->unwinder = NULL;
 		rc = dt_store_close(s->store, e);
 		s->store = NULL;
 	}
+	s->results.stack_functions = s->stack_points.functions;
 	s->results.cores = s->targets.shared.geometry.cores;
 	s->results.unknown_tids = s->tids.unknown;
 	for (t = s->first; t; t = next) {

@@ -342,6 +342,7 @@ static uint32_t leave(struct dt_sieve *v, struct sieve_thread *t, const struct d
 		return orphan(v, t, r, core, at);
 	s->deeper = 0;
 	dt_sieve_unwind(v, t, s, sp, false, r->ticks);
+	dt_sieve_end_copy(t, &how, sp);
 	if (at->place == DT_SITE_TAIL)
 		return jump(v, t, s, r);
 	verdict = dt_verdict_hold(v, s->frame[s->n - 1].verdict);
@@ -379,6 +380,8 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 		v->no_memory = true;
 		return VERDICT_KEEP;
 	}
+	if (r->kind == DT_MORE && v->session->unwinder && dt_sieve_is_stack(at->place))
+		return dt_sieve_take_stack(v, t, r, at);
 	if (r->kind == DT_MORE && v->behind && dt_behind_is(at->place))
 		take_behind(v, t, r, at);
 	if (r->kind == DT_MORE)
@@ -395,8 +398,13 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 	}
 	if (r->kind == DT_ENTRY && at->function)
 		return entry(v, t, r, core, at);
-	if (r->kind == DT_EXIT && at->function)
-		return leave(v, t, r, core, at);
+	if (r->kind == DT_EXIT && at->function) {
+		uint32_t verdict = leave(v, t, r, core, at);
+
+		if (t->copy && t->copy->sp == r->sp)
+			dt_sieve_free_copy(v, t);
+		return verdict;
+	}
 	/* what is no call is wanted as its core and thread are */
 	return dt_sieve_remember(v, t, r->sp,
 				 dt_filter_place(v->filter, dt_sieve_core(r, core), r->tid)
@@ -424,6 +432,7 @@ static void keep(struct dt_sieve *v, struct sieve_thread *t, struct stack *s, st
 
 void dt_sieve_lossy(struct dt_sieve *v)
 {
+	v->losses++;
 	each_frame(v, keep);
 }
 

@@ -120,6 +120,8 @@ static unsigned callers(const void *ctx, uint32_t *function, unsigned most)
 void dt_sieve_sums_end(struct dt_sieve *v, const struct sieve_thread *t, const struct stack *s,
 		       struct frame *f, const struct dt_call *ended)
 {
+	const size_t backtrace = v->words.backtrace; /* 0: none */
+	uint64_t before = 0;
 	struct asked asked = {s, !s ? 0 : f == &t->alone ? s->n : (uint32_t)(f - s->frame)};
 	struct dt_sums_around around = {.ctx = &asked, .callers = callers};
 	struct dt_call c = *ended;
@@ -130,6 +132,7 @@ void dt_sieve_sums_end(struct dt_sieve *v, const struct sieve_thread *t, const s
 	c.function = f->function;
 	c.begin = f->begin;
 	c.end = c.end > f->begin ? c.end : f->begin;
+	c.sp = f->sp;
 	c.children = f->children;
 	c.depth = f->call->depth;
 	c.argument = f->call->argument;
@@ -138,9 +141,13 @@ void dt_sieve_sums_end(struct dt_sieve *v, const struct sieve_thread *t, const s
 	around.behind = f->call->behind;
 	around.pid = c.tid == DT_NO_TID ? 0 : dt_store_pid(v->session->store, c.tid);
 	v->ending = f->call;
+	if (backtrace)
+		before = dt_sums_totals(v->sums, backtrace - 1).calls;
 	if (v->sums)
 		dt_sums_end(v->sums, &c, f->note, &around);
 	v->ending = NULL;
+	if (backtrace && dt_sums_totals(v->sums, backtrace - 1).calls != before)
+		dt_sieve_keep_stack(v, t, &c, around.pid);
 	if (v->triggers)
 		dt_sieve_act(v, &c, around.pid);
 	dt_sieve_sums_forget(v, f);

@@ -76,6 +76,7 @@ void dt_sieve_free_threads(struct dt_sieve *v)
 			free_stack(v, t->stack[k]);
 		if (t) {
 			dt_sieve_sums_forget(v, &t->alone);
+			dt_sieve_free_copy(v, t);
 			free(t->stack);
 			free(t->open);
 			free(t);

@@ -41,7 +41,8 @@ void dt_sieve_act(struct dt_sieve *v, const struct dt_call *c, uint32_t pid)
 	for (size_t i = 0; i < v->words.n; i++) {
 		struct dt_sieve_word *w = &v->words.at[i];
 
-		if (w->signal == DT_SIEVE_SUM || w->acted || !dt_sums_totals(v->sums, i).calls)
+		if (w->signal == DT_SIEVE_SUM || w->signal == DT_SIEVE_BACKTRACE || w->acted ||
+		    !dt_sums_totals(v->sums, i).calls)
 			continue;
 		w->acted = true;
 		dt_format(call, sizeof(call), "a call of %.100s in thread %u that took %lu us",

@@ -74,7 +74,8 @@ int dt_sieve_words_add(struct dt_sieve_words *w, const char *name, int signal, c
 
 	if (w->n == DT_SUMS_MOST)
 		return dt_fail(
-			e, "--sum, --until, --signal and --snapshot: %u of them together at most",
+			e,
+			"--sum, --until, --signal, --snapshot and --backtrace: %u of them together at most",
 			DT_SUMS_MOST);
 	if (signal == DT_SIEVE_SUM && !name) {
 		do
@@ -97,6 +98,7 @@ void dt_sieve_words_remove(struct dt_sieve_words *w, size_t i)
 	free(w->at[i].text);
 	free(w->at[i].file);
 	w->n--;
+	w->backtrace -= i < w->backtrace;
 	memmove(&w->at[i], &w->at[i + 1], (w->n - i) * sizeof(*w->at));
 }
 
@@ -156,6 +158,16 @@ int dt_sieve_words(struct dt_sieve_words *w, const struct dt_options *o, struct 
 	for (size_t i = 0; i < o->snapshots; i++)
 		if (add_snapshot(w, o->snapshot[i], e))
 			goto fail;
+	if (o->backtrace) {
+		if (!o->backtrace[strspn(o->backtrace, " \t")]) {
+			dt_fail(e,
+				"--backtrace: words are wanted, as in 'failed' or 'open result<0'");
+			goto fail;
+		}
+		if (dt_sieve_words_add(w, NULL, DT_SIEVE_BACKTRACE, o->backtrace, e))
+			goto fail;
+		w->backtrace = w->n;
+	}
 	return 0;
 fail:
 	dt_sieve_words_free(w);

@@ -4,22 +4,23 @@
 #define DT_SESSION_SIEVE_WORK_H
 
 #include "filter/call.h"
+#include "arch/arch.h"
 #include "filter/filter.h"
 #include "filter/sums.h"
 #include "session/sieve.h"
 
 /*
- * A verdict on a call, which its records share. Most are known at once, and are one of the two
- * constants; others are the number of a struct verdict that is not used by anything else as long as
- * something refers to it.
+ * A verdict on a call, which its records share. Most are known at once, and are one of the first
+ * constants (TAKEN: the record was never meant for the file); others are the number of a struct
+ * verdict that is not used by anything else as long as something refers to it.
  */
-enum { VERDICT_KEEP, VERDICT_DROP, VERDICT_FIRST };
+enum { VERDICT_KEEP, VERDICT_DROP, VERDICT_TAKEN, VERDICT_FIRST };
 
 struct verdict {
 	uint32_t refs;
 	uint8_t is; /* VERDICT_KEEP, VERDICT_DROP, or UNDECIDED */
 };
-#define UNDECIDED 2
+#define UNDECIDED 255
 
 /* What the sums want to know of an open call when it ends. */
 struct sieve_call {
@@ -82,7 +83,8 @@ struct sieve_thread {
 	 * come; and where it is: behind the last frame of that stack */
 	struct frame alone;
 	struct stack *alone_stack;
-	uint32_t *open; /* by function row: how many calls of it are open */
+	struct sieve_copy *copy; /* of the stack, where a call ends; NULL: none */
+	uint32_t *open;		 /* by function row: how many calls of it are open */
 	uint32_t opens;
 };
 
@@ -132,8 +134,21 @@ struct dt_sieve_words {
 	} at[DT_SUMS_MOST];
 	size_t n;
 	unsigned numbers; /* sums that have had a number for a name */
+	size_t backtrace; /* 1 + the place of the one that says of which calls the stacks are kept;
+			     0: none does */
 };
 #define DT_SIEVE_COUNT "count if " /* before the words of a trigger */
+
+/* What has come of a copy of a thread's stack (session/stack-points.h). */
+struct sieve_copy {
+	uint64_t sp, kept[DT_UNWIND_KEPT];
+	uint64_t ticks, exit; /* when it began; when the call has ended, behind it */
+	uint32_t has;	      /* bit i: a record of kind i (enum dt_stack_record) has come */
+	uint32_t n;	      /* bytes */
+	uint64_t losses;      /* how many there had been when it began */
+	uint8_t bytes[];
+};
+#define SIEVE_COPIES 4096u /* at a time */
 
 /* Who asks about texts of the call that has ended: the filter, or that of a sum. */
 struct sieve_asker {
@@ -185,6 +200,8 @@ struct dt_sieve {
 	struct dt_meanings meanings;
 	uint32_t behinds;	  /* of all open calls */
 	bool behind;		  /* the sums want to know what records behind an entry say */
+	uint32_t copies;	  /* of stacks, of all threads */
+	uint64_t losses;	  /* of records */
 	uint64_t sums_missed;	  /* calls that the sums have not seen, since too many were open */
 	struct dt_sieve_log *log; /* while dt_sieve_run() runs in a session without a file */
 	struct sieve_call *spare;
@@ -395,6 +412,28 @@ void dt_sieve_sums_forget(struct dt_sieve *v, struct frame *f);
 /* Writes what has changed. Returns -1 and an error. */
 int dt_sieve_sums_account(struct dt_sieve *v, struct dt_error *e);
 void dt_sieve_sums_free(struct dt_sieve *v);
+
+/* ---- sieve-stacks.c ---- */
+
+/* Looks whether a record has a part of a stack, and what: at->place is an enum dt_stack_record
+ * then.
+ */
+bool dt_sieve_find_stack(struct dt_sieve *v, const struct dt_record *r, struct dt_store_place *at);
+static inline bool dt_sieve_is_stack(uint8_t place)
+{
+	return place >= DT_STACK_LEAVING && place <= DT_STACK_PIECE;
+}
+/* Takes such a record, and returns the verdict on it. */
+uint32_t dt_sieve_take_stack(struct dt_sieve *v, struct sieve_thread *t, const struct dt_record *r,
+			     const struct dt_store_place *at);
+/* Corrects the end of a call that a record of an exit tells: before it, its stack was copied. */
+struct ending;
+void dt_sieve_end_copy(const struct sieve_thread *t, struct ending *how, uint64_t sp);
+/* Has the stack of a call written that has ended now, and is one whose stack is wanted. */
+void dt_sieve_keep_stack(struct dt_sieve *v, const struct sieve_thread *t, const struct dt_call *c,
+			 uint32_t pid);
+/* The thread's call has ended whose stack was copied last: the copy is freed. */
+void dt_sieve_free_copy(struct dt_sieve *v, struct sieve_thread *t);
 
 /* ---- sieve-words.c ---- */
 

@@ -211,7 +211,7 @@ static int find_place(struct dt_sieve *v, const struct dt_record *r, struct dt_s
 
 	_Static_assert(PLACES == 1 << (64 - 52), "the hash has twelve bits");
 	if (p->pc != r->pc || p->tid != r->tid || p->kind != r->kind) {
-		if (dt_store_place(v->session->store, r, at, e))
+		if (!dt_sieve_find_stack(v, r, at) && dt_store_place(v->session->store, r, at, e))
 			return -1;
 		if (v->session->has_log)
 			v->log->translate(v->session, &copy, 1);
@@ -266,7 +266,8 @@ static bool needs_place(const struct dt_sieve *v, const struct dt_record *r)
 {
 	if (v->session->has_log)
 		return r->kind != DT_SWITCH && r->kind != DT_RUNDOWN;
-	return r->kind == DT_ENTRY || r->kind == DT_EXIT || (r->kind == DT_MORE && v->behind);
+	return r->kind == DT_ENTRY || r->kind == DT_EXIT ||
+	       (r->kind == DT_MORE && (v->behind || v->session->unwinder));
 }
 
 /* Chooses among the next records of a lane, up to a time. */
@@ -288,6 +289,9 @@ static int choose(struct dt_sieve *v, struct lane *l, uint64_t until, struct dt_
 			return -1;
 		if (r->ticks > v->now)
 			v->now = r->ticks;
+		/* the records are our copies: the hook was so far below its function (capture.h) */
+		if (r->kind == DT_MORE && v->session->unwinder && dt_sieve_is_stack(at.place))
+			((struct dt_record *)(uintptr_t)r)->sp += DT_STACK_BLOCK;
 		if (r->kind == DT_ENTRY && (leaf = choose_leaf(v, l, &at, until, e)) != 0) {
 			if (leaf < 0)
 				return -1;
@@ -372,10 +376,11 @@ static int put_wanted(struct dt_sieve *v, const struct lane *l, const struct dt_
 }
 
 /* Counts a record that is left out. */
-static void leave_out(struct dt_sieve *v, struct lane *l, const struct dt_record *r)
+/* counts: as one that --filter has left out; else it was taken for a stack. */
+static void leave_out(struct dt_sieve *v, struct lane *l, const struct dt_record *r, bool counts)
 {
 	l->left++;
-	v->counts.records++;
+	v->counts.records += counts;
 	if (v->log) {
 		v->log->in += r->kind == DT_ENTRY || r->kind == DT_POINT;
 		v->log->out += r->kind == DT_EXIT;
@@ -405,7 +410,7 @@ static int put(struct dt_sieve *v, struct lane *l, bool all, struct dt_error *e)
 		if (dt_verdict_is(v, verdict) == VERDICT_KEEP)
 			out[n++] = *lane_record(l, l->begin);
 		else
-			leave_out(v, l, lane_record(l, l->begin));
+			leave_out(v, l, lane_record(l, l->begin), verdict != VERDICT_TAKEN);
 		dt_verdict_drop(v, verdict);
 		l->begin++;
 		if (n == BATCH) {

@@ -99,18 +99,19 @@ int dt_sieve_account(struct dt_sieve *v, bool with_records, struct dt_error *e);
 
 /* ---- the list of sums and triggers (session/sieve-list.c) ---- */
 
-#define DT_SIEVE_NAME	  32u /* bytes of a sum's name, with its NUL */
-#define DT_SIEVE_SUM	  0
-#define DT_SIEVE_UNTIL	  (-1)
-#define DT_SIEVE_SNAPSHOT (-2)
+#define DT_SIEVE_NAME	   32u /* bytes of a sum's name, with its NUL */
+#define DT_SIEVE_SUM	   0
+#define DT_SIEVE_UNTIL	   (-1)
+#define DT_SIEVE_SNAPSHOT  (-2)
+#define DT_SIEVE_BACKTRACE (-3)
 
 struct dt_sieve_item {
 	const char *name;  /* of a sum */
 	const char *words; /* of a trigger: those that wait for a call */
 	const char *file;  /* of a snapshot */
-	int signal; /* DT_SIEVE_SUM, DT_SIEVE_UNTIL: recording ends, DT_SIEVE_SNAPSHOT; otherwise
-		       the signal that is sent */
-	bool acted; /* of a trigger */
+	int signal;	   /* DT_SIEVE_SUM, DT_SIEVE_UNTIL: recording ends, DT_SIEVE_SNAPSHOT,
+			      DT_SIEVE_BACKTRACE; otherwise        the signal that is sent */
+	bool acted;	   /* of a trigger */
 	uint64_t calls;
 };
 
@@ -144,6 +145,8 @@ char *dt_sieve_table(const struct dt_sieve *v, size_t i, uint64_t rows);
  * many threads were written whole from some time on, since they change their stacks. */
 struct dt_sieve_counts {
 	uint64_t calls, records, kept, whole;
+	/* of --backtrace: calls whose stacks were kept, and calls that had none */
+	uint64_t stacks, stackless;
 };
 struct dt_sieve_counts dt_sieve_counts(const struct dt_sieve *v);
 

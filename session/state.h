@@ -18,6 +18,7 @@
 #include "session/options.h"
 #include "session/results.h"
 #include "session/rings.h"
+#include "session/stack-points.h"
 #include "session/switches.h"
 #include "session/turns.h"
 #include "store/store.h"
@@ -160,6 +161,8 @@ struct dt_session {
 	struct dt_snapshots snapshots;
 	struct dt_sieve
 		*sieve; /* what chooses among calls before they are written; NULL: all are */
+	struct dt_stack_points stack_points; /* with --backtrace */
+	struct dt_unwinder *unwinder;	     /* finds callers; NULL: nobody asks for them */
 	struct dt_domain *domain[DT_SHARED_MAX];
 	unsigned domains; /* how many there are; stored with release */
 

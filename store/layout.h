@@ -62,6 +62,10 @@ struct dt_vals_head {
 	"CREATE TABLE sum_line(sum INTEGER, row INTEGER, function INTEGER, calls INTEGER,"         \
 	" unknown INTEGER, total, least, greatest, key BLOB, buckets TEXT,"                        \
 	" PRIMARY KEY(sum, row)) WITHOUT ROWID;"                                                   \
+	"CREATE TABLE backtrace(tid INTEGER, ticks INTEGER, function INTEGER, stack INTEGER);"     \
+	"CREATE TABLE stack(id INTEGER PRIMARY KEY, ended TEXT);"                                  \
+	"CREATE TABLE stack_frame(stack INTEGER, level INTEGER, address INTEGER,"                  \
+	" function INTEGER, file TEXT, line INTEGER, PRIMARY KEY(stack, level)) WITHOUT ROWID;"    \
 	"CREATE TABLE waited(tid INTEGER, begin_ticks INTEGER, end_ticks INTEGER, what TEXT);"     \
 	"CREATE TABLE hold(tid INTEGER, begin_ticks INTEGER, end_ticks INTEGER, why TEXT);"        \
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, core INTEGER, first INTEGER, records INTEGER," \

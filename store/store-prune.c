@@ -32,6 +32,7 @@ static const char *const prune[] = {
 	" (substr(value, instr(value, ' ') + 1)"
 	" + substr(excluded.value, instr(excluded.value, ' ') + 1))",
 	"DELETE FROM chunk WHERE id <= ?1",
+	"DELETE FROM backtrace WHERE ?1 AND ticks < ?2",
 };
 
 static int run(struct dt_store *s, const char *sql, int64_t chunk, uint64_t ticks)

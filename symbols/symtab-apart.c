@@ -458,6 +458,21 @@ static int answer_variable(struct dt_symtab *t, uint64_t address, const char *ex
 	return rc;
 }
 
+static int answer_unwind(struct dt_symtab *t, uint64_t address, struct dt_unwind_row *row)
+{
+	struct dt_apart_answer a;
+	char *text = ask(t, DT_ASK_UNWIND, address, 0, NULL, DT_TOLD_ONE, &a);
+	int rc = text && a.result < 0 ? -1 : 0;
+
+	if (text && a.result == 1 && a.bytes == sizeof(*row)) {
+		memcpy(row, text, sizeof(*row));
+		dt_bool_settle(&row->signal);
+		rc = dt_unwind_row_is(row) && row->start <= address && address < row->end;
+	}
+	free(text);
+	return rc;
+}
+
 static const struct dt_symtab_answers answers = {
 	.name = answer_name,
 	.names = answer_names,
@@ -467,6 +482,7 @@ static const struct dt_symtab_answers answers = {
 	.type = answer_type,
 	.object = answer_object,
 	.variable = answer_variable,
+	.unwind = answer_unwind,
 	.end = end,
 };
 

@@ -34,6 +34,9 @@ enum dt_question {
 	/* where debug files were looked for: for each a byte (was there one?) and the path with a
 	 * NUL; -1: not all are known */
 	DT_ASK_TRIED,
+	/* [0]: address. 1: struct dt_unwind_row; 0: no entry of the file's unwind table has it, or
+	 * it is not understood; -1: the file has no unwind table */
+	DT_ASK_UNWIND,
 	DT_QUESTIONS,
 };
 

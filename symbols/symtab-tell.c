@@ -250,6 +250,14 @@ static struct dt_told tell_tried(void)
 	return told_pools(t && !t->spoiled ? 0 : -1, &out, &none);
 }
 
+static struct dt_told tell_unwind(struct dt_symtab *t, uint64_t address)
+{
+	struct dt_unwind_row row = {.start = 0};
+	int result = dt_symtab_unwind(t, address, &row);
+
+	return told(result, &row, sizeof(row));
+}
+
 struct dt_told dt_symtab_told(struct dt_symtab *t, const struct dt_apart_ask *a, const char *more)
 {
 	switch (a->what) {
@@ -275,6 +283,8 @@ struct dt_told dt_symtab_told(struct dt_symtab *t, const struct dt_apart_ask *a,
 		return dt_code_told(t->main.fd, t->main.path, t);
 	case DT_ASK_TRIED:
 		return tell_tried();
+	case DT_ASK_UNWIND:
+		return tell_unwind(t, a->number[0]);
 	default:
 		return (struct dt_told){0, NULL, 0};
 	}

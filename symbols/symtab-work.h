@@ -3,6 +3,7 @@
 #ifndef DT_SYMBOLS_SYMTAB_WORK_H
 #define DT_SYMBOLS_SYMTAB_WORK_H
 
+#include "elf/frames.h"
 #include "elf/symtab-file.h"
 #include "symbols/memo.h"
 #include "symbols/symtab.h"
@@ -27,6 +28,7 @@ struct dt_symtab_answers {
 			  size_t size);
 	bool (*type)(struct dt_symtab *t, uint64_t key, char *buf, size_t size);
 	const struct dt_object *(*object)(struct dt_symtab *t, uint64_t address);
+	int (*unwind)(struct dt_symtab *t, uint64_t address, struct dt_unwind_row *row);
 	int (*variable)(struct dt_symtab *t, uint64_t address, const char *expression,
 			struct dt_variable *v, struct dt_error *e);
 	void (*end)(struct dt_symtab *t); /* nothing is asked any more */
@@ -48,6 +50,7 @@ struct dt_symtab {
 		*object; /* sorted by address; none is inside another; read when first asked for */
 	size_t objects;
 	bool objects_read;
+	struct dt_frames *frames; /* the unwind table; NULL: not read */
 	struct dt_symtab_kept *kept;
 	struct dt_dwarf *dwarf;
 	bool dwarf_tried;
@@ -94,6 +97,8 @@ bool dt_symtab_has_debug(struct dt_symtab *t);
 bool dt_symtab_lacks(struct dt_symtab *t, char id[DT_BUILD_ID]);
 /* Opens the debug file, unless it is open; false: there is none. */
 bool dt_symtab_debug_file(struct dt_symtab *t);
+/* Frees what dt_symtab_unwind() has read. */
+void dt_symtab_forget_unwind(struct dt_symtab *t);
 /* Finds the ends of functions that have no sizes, and fills in `reach'. */
 void dt_symtab_fill_sizes(struct dt_symtab *t);
 

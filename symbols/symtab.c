@@ -594,6 +594,7 @@ void dt_symtab_close(struct dt_symtab *t)
 	if (!t)
 		return;
 	dt_dwarf_close(t->dwarf);
+	dt_symtab_forget_unwind(t);
 	dt_symfile_close(&t->debug);
 	dt_symfile_close(&t->mini);
 	if (t->apart)

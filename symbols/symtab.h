@@ -84,6 +84,12 @@ void dt_symtab_places(struct dt_symtab *t, const struct dt_function *f, char *bu
  * a size are found. O(log n); the first call reads them all. */
 const struct dt_object *dt_symtab_object(struct dt_symtab *t, uint64_t address);
 
+/* Fills in how to unwind from the instruction at an address (elf/unwind.h). Returns 1; 0: the
+ * unwind table does not have the address, or what it has is not understood; -1: the file has no
+ * table. */
+struct dt_unwind_row;
+int dt_symtab_unwind(struct dt_symtab *t, uint64_t address, struct dt_unwind_row *row);
+
 /* Returns the build id in lower-case hex, "" if there is none. */
 const char *dt_symtab_build_id(const struct dt_symtab *t);
 

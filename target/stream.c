@@ -8,6 +8,7 @@
  * one then is not gone on with. All memory is read by the kernel for us (target/memory.h), so
  * nothing faults; a text is read no further than the function reads it, rounded up to CHUNK bytes.
  */
+#include "target/stack.h"
 #include "target/memory.h"
 #include "target/text.h"
 
@@ -497,5 +498,7 @@ lost:
 
 int dt_piece(struct text *t)
 {
+	if (t->how & DT_TEXT_STACK)
+		return dt_stack_piece(t);
 	return t->how & DT_TEXT_STREAM ? stream_piece(t) : dt_text(t);
 }

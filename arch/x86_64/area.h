@@ -93,6 +93,9 @@ struct dt_kept_block {
 	uint32_t asks_clock;
 	uint32_t
 		tag; /* of its PID namespace, as it stands in thread ids: process/pid-namespace.h */
+	/* where the first thread's stack ends, and the words begin that the kernel has put behind
+	 * it; 0: not known. Written by the controller when the area is made */
+	uint64_t stack_end;
 	uint32_t strict; /* number of threads in strict seccomp, which can not even ask, and */
 	uint64_t strict_fs[DT_STRICT_MAX]; /* their thread pointers; 0: being written */
 };

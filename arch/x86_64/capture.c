@@ -19,8 +19,15 @@
 #include "core/record.h"
 
 #define FRAME 192
+#define SAVED 64 /* of these, what is pushed */
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9 };
+
+/* Returns how far the stack pointer of the instruction is above that of the code. */
+static uint32_t frame_of(const struct dt_capture *c)
+{
+	return FRAME + (c->results ? DT_STACK_BLOCK : 0);
+}
 
 static const uint8_t value_register[4] = {RDI, RSI, RDX, RCX};
 
@@ -92,7 +99,7 @@ static void get_register(struct dt_emit *o, unsigned to, unsigned reg, const str
 	if (saved_at(reg) >= 0)
 		op_frame(o, 0x8b, to, (uint32_t)saved_at(reg));
 	else if (reg == RSP)
-		op_frame(o, 0x8d, to, FRAME);
+		op_frame(o, 0x8d, to, frame_of(c));
 	else if (reg == DT_REGISTER_RIP)
 		move_constant(o, to, c->address);
 	else if (reg < DT_REGISTER_XMM0)
@@ -338,6 +345,40 @@ static size_t unless_result(struct dt_emit *o, uint8_t when)
 	return o->size - 4;
 }
 
+/* Emits a jump that is taken if the result, at whose flags it is, is one of these three. */
+static size_t jump_results(struct dt_emit *o, unsigned results)
+{
+	/* by DT_RESULT_...: js, je, jle, jg, jne, jns, jmp */
+	static const uint8_t jump[] = {0x78, 0x74, 0x7e, 0x7f, 0x75, 0x79, 0xeb};
+
+	return jump_short(o, jump[results - 1]);
+}
+
+/* Emits the start of a jump that is taken unless the result is one of those. */
+static size_t unless_results(struct dt_emit *o, uint8_t results)
+{
+	unsigned narrow = results & DT_RESULT_ANY, wide = results >> DT_RESULT_WIDE & DT_RESULT_ANY;
+	size_t is[2] = {0}, past;
+
+	op_frame(o, 0x8b, RAX, 48);
+	if (narrow) {
+		dt_emit_bytes(o, "\x85\xc0", 2); /* test %eax, %eax */
+		is[0] = jump_results(o, narrow);
+	}
+	if (wide) {
+		dt_emit_bytes(o, "\x48\x85\xc0", 3); /* test %rax, %rax */
+		is[1] = jump_results(o, wide);
+	}
+	dt_emit_byte(o, 0xe9);
+	past = o->size;
+	dt_emit_u32(o, 0);
+	if (narrow)
+		land_short(o, is[0]);
+	if (wide)
+		land_short(o, is[1]);
+	return past;
+}
+
 /* Emits code that gets the item's value to %rax. */
 static void get_item(struct dt_emit *o, const struct dt_item *item, const struct dt_capture *c)
 {
@@ -456,6 +497,12 @@ static void get_bound(struct dt_emit *o, const struct dt_item *item, const struc
 
 	dt_emit_bytes(o, "\x41\x83\xe0", 3); /* and $DT_TEXT_BAD, %r8d */
 	dt_emit_byte(o, DT_TEXT_BAD);
+	if (item->stack) {
+		dt_emit_bytes(o, "\x41\x81\xc8", 3); /* or $..., %r8d */
+		dt_emit_u32(o, DT_TEXT_BUFFER | DT_TEXT_HEAD | DT_TEXT_STACK);
+		move_constant(o, R9, item->text);
+		return;
+	}
 	if (item->stream) {
 		dt_emit_bytes(o, "\x41\x81\xc8", 3); /* or $..., %r8d */
 		dt_emit_u32(o, DT_TEXT_BUFFER | DT_TEXT_HEAD | DT_TEXT_STREAM |
@@ -562,12 +609,12 @@ static void record_text(struct dt_emit *o, const struct dt_item *item, unsigned 
 void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 		     const struct dt_capture *c, struct dt_captured *out)
 {
-	/* lea -128(%rsp), %rsp; pushfq; cld; push rax, rcx, rdx, rsi, rdi, r8, r9 */
-	static const uint8_t begin[] = {0x48, 0x8d, 0x64, 0x24, 0x80, 0x9c, 0xfc, 0x50,
-					0x51, 0x52, 0x56, 0x57, 0x41, 0x50, 0x41, 0x51};
-	/* pop all of these; lea 128(%rsp), %rsp */
-	static const uint8_t end[] = {0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e, 0x5a, 0x59, 0x58,
-				      0x9d, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0,	0,    0};
+	/* pushfq; cld; push rax, rcx, rdx, rsi, rdi, r8, r9 */
+	static const uint8_t begin[] = {0x9c, 0xfc, 0x50, 0x51, 0x52, 0x56,
+					0x57, 0x41, 0x50, 0x41, 0x51};
+	/* pop all of these */
+	static const uint8_t end[] = {0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e, 0x5a, 0x59, 0x58, 0x9d};
+	const uint32_t below = frame_of(c) - SAVED;
 	unsigned values = 0;
 	size_t past, other = 0, failed = 0, none = 0;
 
@@ -580,9 +627,10 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	dt_emit_byte(o, 0xe9);
 	past = o->size;
 	dt_emit_u32(o, 0);
+	op_frame(o, 0x8d, RSP, -below); /* lea -below(%rsp), %rsp */
 	dt_emit_bytes(o, begin, sizeof(begin));
-	if (c->crossing) { /* the return address is behind these eight and the 128 bytes */
-		dt_emit_bytes(o, "\x48\x8b\x84\x24\xc0\0\0\0", 8); /* mov 192(%rsp), %rax */
+	if (c->crossing) { /* the return address is behind these eight and the bytes below */
+		op_frame(o, 0x8b, RAX, frame_of(c));
 		call(o, c->crosses);
 		dt_emit_bytes(o, "\x0f\x83", 2); /* jae */
 		other = o->size;
@@ -597,6 +645,11 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 		dt_emit_bytes(o, "\x0f\x85", 2); /* jne */
 		none = o->size;
 		dt_emit_u32(o, 0);
+		record(o, c, DT_MORE, 0, (struct dt_capture_pc){.text = DT_CAPTURE_LEAVING}, out);
+	}
+	if (c->results) {
+		if (c->results != (DT_RESULT_ANY | DT_RESULT_ANY << DT_RESULT_WIDE))
+			failed = unless_results(o, c->results);
 		record(o, c, DT_MORE, 0, (struct dt_capture_pc){.text = DT_CAPTURE_LEAVING}, out);
 	}
 	for (unsigned i = 0; i < values || (i == 0 && !c->headless); i += 4)
@@ -615,55 +668,8 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	if (c->crossing)
 		dt_emit_land(o, other);
 	dt_emit_bytes(o, end, sizeof(end));
+	op_frame(o, 0x8d, RSP, below);
 	dt_emit_land(o, past);
-}
-
-/* ---- an item that another process has written ---- */
-
-static bool is_size(uint8_t bytes)
-{
-	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
-}
-
-static bool is_address(uint8_t reg)
-{
-	return reg < DT_REGISTER_XMM0 || reg == DT_REGISTER_RIP || reg == DT_REGISTER_NONE;
-}
-
-static bool is_operand(const struct dt_operand *o)
-{
-	bool wide = o->size == 16 || o->size == 32 || o->size == 64;
-
-	return (o->kind == DT_OPERAND_REGISTER || o->kind == DT_OPERAND_MEMORY ||
-		o->kind == DT_OPERAND_CONSTANT) &&
-	       (is_size(o->size) || wide) && o->reg <= DT_REGISTER_NONE && o->byte < 64 &&
-	       is_address(o->base) && is_address(o->index) && (!o->scale || is_size(o->scale)) &&
-	       (!o->segment || o->segment == 'f' || o->segment == 'g') && !o->symbol;
-}
-
-bool dt_item_settle(struct dt_item *item)
-{
-	dt_bool_settle(&item->from.is_signed);
-	dt_bool_settle(&item->from.is_float);
-	dt_bool_settle(&item->place);
-	dt_bool_settle(&item->relative);
-	dt_bool_settle(&item->only_text);
-	/* these are for prototypes only */
-	item->sure = DT_SURE_NOT;
-	item->differ = false;
-	item->bounds = 0;
-	item->buffer = false;
-	item->stream = DT_STREAM_NOT;
-	item->stream_register = 0;
-	if (!is_operand(&item->from) || item->steps > DT_ITEM_STEPS || item->text > DT_CAPTURE_TEXT)
-		return false;
-	for (unsigned i = 0; i < item->steps; i++) {
-		dt_bool_settle(&item->step[i].is_signed);
-		dt_bool_settle(&item->step[i].place);
-		if (!is_size(item->step[i].size))
-			return false;
-	}
-	return true;
 }
 
 #define FSGSBASE 2 /* in AT_HWCAP2 */

@@ -42,6 +42,7 @@ struct dt_operand {
 #define DT_CAPTURE_TEXT	    256	 /* most bytes of a text */
 #define DT_CAPTURE_SIZE	    4000 /* most bytes of code */
 #define DT_CAPTURE_CROSSING 19	 /* bytes that struct dt_capture.crossing adds */
+#define DT_CAPTURE_RESULTS  48	 /* bytes that struct dt_capture.results adds */
 
 /* Looks whether a value of a record with DT_FAULT could not be read. Only the high half counts:
  * something may have been added to DT_CAPTURE_BAD. */
@@ -62,6 +63,8 @@ enum dt_sure { DT_SURE_NOT, DT_SURE_FIRST, DT_SURE_ALL };
 /* it is a buffer, whose NULs are part of it; the bits from DT_TEXT_LENGTH on have its length */
 #define DT_TEXT_BUFFER 16
 #define DT_TEXT_HEAD   32 /* the first piece of it, which has the length in front */
+/* it is the thread's stack, of which less is recorded where it ends before */
+#define DT_TEXT_STACK  128
 #define DT_TEXT_LENGTH 8
 /* it is a stream (core/stream.h); the bits from DT_TEXT_LENGTH on have an enum dt_stream and, four
  * bits above, a register */
@@ -103,6 +106,7 @@ struct dt_item {
 	/* what is recorded is a stream; the value is the address of the format, or of the array */
 	uint8_t stream; /* enum dt_stream */
 	uint8_t stream_register;
+	bool stack; /* the buffer is the stack, from the stack pointer on */
 	/* the text ends at its NUL, or where it is as long as the product of these registers */
 	uint8_t bounds;
 	struct {
@@ -134,6 +138,25 @@ struct dt_keeping {
 	uint8_t when; /* at an exit: enum dt_kept_when */
 };
 
+/*
+ * A point that records the stack has so many bytes more of it below the red zone, for a block of
+ * the stack at a time that the kernel has read (target/slow.c). The sp of its records is lower by
+ * as much.
+ */
+#define DT_STACK_BLOCK 512
+
+/*
+ * The results with which a call is recorded at its exit, as a set of these bits. The functions that
+ * end there may have results of 4 bytes and others of 8.
+ */
+enum {
+	DT_RESULT_NEGATIVE = 1, /* the low 4 bytes are negative, */
+	DT_RESULT_ZERO = 2,	/* zero, */
+	DT_RESULT_POSITIVE = 4, /* positive */
+	DT_RESULT_ANY = 7,
+};
+#define DT_RESULT_WIDE 3 /* bits by which the three of results of 8 bytes are shifted */
+
 /* What the code needs to know. The routines are within reach of a 32-bit distance from it. */
 struct dt_capture {
 	uint64_t hook; /* address of the hook that records four values */
@@ -152,7 +175,9 @@ struct dt_capture {
 	bool headless;	  /* its records continue the one that has just been made */
 	bool crossing;	  /* at a function's entry: only calls that certain modules make */
 	struct dt_keeping kept;
-	uint64_t slots; /* address of the slots of calls: DT_SLOTS_AT, below 2 GiB */
+	uint8_t results; /* it records the stack at an exit, with these results only; 0: it does not
+			  */
+	uint64_t slots;	 /* address of the slots of calls: DT_SLOTS_AT, below 2 GiB */
 };
 
 /* A place in the code that records: the pc that its hook records, and what the record holds. */

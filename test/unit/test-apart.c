@@ -560,6 +560,15 @@ static void use(struct dt_symtab *t)
 	dt_symtab_aliases(t, count_alias, &a);
 	dt_symtab_type(t, 42, text, sizeof(text));
 	dt_symtab_address(t, "c.c", 3, 5, &address);
+	for (size_t i = 0; i < n; i += n / 8 + 1) {
+		uint64_t words[8] = {f[i].address, 0x7010, 0x7020};
+		const struct dt_unwind_stack s = {0x7000, (const uint8_t *)words, sizeof(words)};
+		struct dt_unwind_registers r = {.known = ~0u, .value = {[7] = 0x7008}};
+		struct dt_unwind_row row;
+
+		if (dt_symtab_unwind(t, f[i].address, &row) == 1)
+			dt_unwind_step(&r, &row, &s);
+	}
 	for (address = 0x1000; address < 0x5000; address += 0x100) {
 		const struct dt_object *o = dt_symtab_object(t, address);
 
