@@ -222,7 +222,8 @@ static void end(struct dt_session *s, struct seen *seen, struct round *k)
 	look_at_file(taken, lost);
 	dt_domains_free(s);
 	free(s->thread);
-	free(s->tids.at);
+	dt_tids_free(&s->tids);
+	dt_lives_free(&s->lives);
 	free(k->until);
 	dt_mix_free(&k->mix);
 	free(k->record);
