@@ -18,10 +18,13 @@
 
 #define NOINLINE __attribute__((noinline))
 
+static volatile int ended; /* a destructor that does nothing has no room for a hook */
+
 struct base {
 	virtual int go(int n) = 0;
 	virtual ~base()
 	{
+		ended = ended + 1;
 	}
 };
 

@@ -45,11 +45,12 @@ static struct lane *lane_of(uint32_t tid, unsigned l)
 	return &lanes[l][i];
 }
 
-static void check_entry(uint32_t tid, const uint64_t v[4])
+/* tid: the thread in the file; number: what the kernel called it, as the program says */
+static void check_entry(uint32_t tid, uint32_t number, const uint64_t v[4])
 {
 	struct lane *lane;
 
-	if (v[1] != EMIT_CHECK(v[0]) || v[2] > 1 || v[3] != tid) {
+	if (v[1] != EMIT_CHECK(v[0]) || v[2] > 1 || v[3] != number) {
 		complain("torn entry of thread", tid, v[0]);
 		return;
 	}
@@ -110,7 +111,7 @@ int main(int argc, char **argv)
 			if (argc > 3)
 				check_place(site, s.value[i], lost_in_front);
 			if (site->kind == DT_ENTRY)
-				check_entry(s.tid, s.value[i]);
+				check_entry(s.tid, dt_reader_number(r, s.tid), s.value[i]);
 			else
 				check_exit(s.value[i][0]);
 			lost_in_front = 0;
