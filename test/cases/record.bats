@@ -207,7 +207,7 @@ load wait
 @test "record: a full disk" {
 	[ "$(id -u)" = 0 ] || skip "needs root to mount a small one"
 	mkdir -p "$dir/small"
-	mount -t tmpfs -o size=1m none "$dir/small"
+	mount -t tmpfs -o size=1600k none "$dir/small"
 	run "$dt" record -o "$dir/small/t.db" "$dir/fib" 27
 	cat <<<"$output"
 	after=$("$dt" report "$dir/small/t.db" 2>&1) || true
