@@ -37,6 +37,20 @@ static struct dt_birth *find_birth(void)
 	return b;
 }
 
+/* Returns when this forked child has first told of its birth. */
+static struct dt_since forked_since(void)
+{
+	struct dt_since since = dt_since_now();
+	uint64_t none = 0;
+
+	if (__atomic_compare_exchange_n(&process_block.born, &none, since.ticks, false,
+					__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		process_block.born_core = since.core;
+	since.ticks = process_block.born;
+	since.core = process_block.born_core;
+	return since;
+}
+
 bool dt_birth_tell(uint64_t made)
 {
 	struct dt_since since;
@@ -47,7 +61,7 @@ bool dt_birth_tell(uint64_t made)
 	    (calls && !dt_clock_is_allowed()))
 		return false;
 	if (calls) {
-		since = dt_since_now();
+		since = made == DT_BIRTH_FORKED ? forked_since() : dt_since_now();
 		b = find_birth();
 	}
 	if (!b) {
@@ -58,7 +72,7 @@ bool dt_birth_tell(uint64_t made)
 	b->pid = (uint32_t)dt_call4(DT_SYS_GETPID, 0, 0, 0, 0) | kept_block.tag;
 	b->core = since.core;
 	b->ticks = since.ticks;
-	b->made = made;
+	b->made = made == DT_BIRTH_FORKED ? 0 : made;
 	__atomic_store_n(&b->state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
 	/* long before there is no room any more */
 	if (__atomic_add_fetch(&session.births, 1, __ATOMIC_RELEASE) % (DT_BIRTHS / 4) == 0)

@@ -76,6 +76,10 @@ struct dt_process_block {
 	 * Written by all threads, each word on its own.
 	 */
 	uint32_t page[DT_PAGES];
+	/* Of a forked child: ticks and core of the birth that it tells. A signal handler that comes
+	 * in while it is told tells it again, of the same time, so that it counts as one. */
+	uint64_t born;
+	uint32_t born_core;
 };
 
 _Static_assert(sizeof(struct dt_process_block) <= DT_AREA_KEPT - DT_AREA_PROCESS, "one page");

@@ -322,8 +322,6 @@ for k in sorted(n):
 		n by function or so|what is this?
 		a+b|the name of an argument is wanted
 	TEXT
-	run -1 --separate-stderr devtrace attach -d --sum count -s x $$
-	[[ $stderr == *'give one (-o)'* ]]
 	run -2 --separate-stderr devtrace -c --sum count true
 	[[ $stderr == *'not with -c'* ]]
 	local nine=()
