@@ -161,7 +161,7 @@ compare() {
 }
 
 @test "where no number comes again, each keeps its own" {
-	of_again -- ./again 15 tfekv
+	of_again -- ./again 15 tfkv
 	[ "$("$dt" sql -n t.db 'SELECT count(*) FROM threads WHERE thread <> number')" = 0 ]
 	[ "$("$dt" sql -n t.db 'SELECT count(*) FROM processes WHERE process <> number')" = 0 ]
 }
