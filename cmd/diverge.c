@@ -300,18 +300,10 @@ static int choose(struct dt_diff *d, unsigned side, struct dt_diverge_options *o
 		  struct dt_chosen_calls *calls)
 {
 	struct dt_reader_range range = o->range[side];
-	struct dt_filter *f = dt_cmd_filter(d->reader[side], d->filter);
-	struct dt_error e;
-	int rc;
 
-	if (!f)
-		return 2;
 	range.order = DT_BY_THREAD;
-	range.values = dt_filter_needs_values(f);
-	rc = dt_chosen_read(calls, f, d->reader[side], &range, NULL, NULL, &e);
-	dt_cmd_filter_free(f);
 	o->chosen[side] = calls;
-	return rc ? dt_cmd_fail("%s", e.text) : 0;
+	return dt_cmd_choose(d->reader[side], &range, d->filter, NULL, NULL, calls);
 }
 
 int dt_diff_first(struct dt_diff *d)

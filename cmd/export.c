@@ -55,22 +55,6 @@ static int write_dump(struct dt_reader *r, struct dt_output *part, enum dt_dump_
 	return rc;
 }
 
-/* Finds the calls that the words mean. Returns the exit status, 0: go on. */
-static int choose(struct dt_reader *r, const char *words, enum dt_order order,
-		  struct dt_chosen_calls *chosen)
-{
-	struct dt_filter *f = dt_cmd_filter(r, words);
-	struct dt_error e;
-	int rc;
-
-	if (!f)
-		return 2;
-	rc = dt_chosen_read(chosen, f, r, &(struct dt_reader_range){.order = order}, NULL, NULL,
-			    &e);
-	dt_cmd_filter_free(f);
-	return rc ? dt_cmd_fail("%s", e.text) : 0;
-}
-
 /* Writes the trace in one of the formats of dt_exports; returns the exit status. */
 static int write_format(struct dt_reader *r, struct dt_output *part, const struct dt_export *x,
 			const char *words, bool values)
@@ -79,7 +63,9 @@ static int write_format(struct dt_reader *r, struct dt_output *part, const struc
 	struct dt_chosen_calls chosen = {0};
 	struct dt_progress progress;
 	struct dt_error e;
-	int rc = words ? choose(r, words, x->order, &chosen) : 0;
+	int rc = words ? dt_cmd_choose(r, &(struct dt_reader_range){.order = x->order}, words, NULL,
+				       NULL, &chosen)
+		       : 0;
 
 	if (rc) {
 		dt_output_end(part, false);

@@ -37,21 +37,6 @@ static bool is_empty(const struct dt_stacks *s)
 	return true;
 }
 
-/* Finds the calls that the words mean. Returns 0, or the exit status. */
-static int choose(struct dt_reader *r, const struct dt_reader_range *range, const char *words,
-		  struct dt_chosen_calls *chosen)
-{
-	struct dt_filter *f = dt_cmd_filter(r, words);
-	struct dt_error e;
-	int rc;
-
-	if (!f)
-		return 2;
-	rc = dt_chosen_read(chosen, f, r, range, NULL, NULL, &e);
-	dt_cmd_filter_free(f);
-	return rc ? dt_cmd_fail("%s", e.text) : 0;
-}
-
 static int draw(struct dt_reader *r, const struct dt_reader_range *range, FILE *f, unsigned width,
 		bool off, const struct dt_chosen_calls *chosen, const char *words)
 {
@@ -85,7 +70,7 @@ static int write_picture(struct dt_reader *r, const struct dt_reader_range *rang
 			 unsigned width, bool off, const char *words)
 {
 	struct dt_chosen_calls chosen = {0};
-	int status = words ? choose(r, range, words, &chosen) : 0;
+	int status = words ? dt_cmd_choose(r, range, words, NULL, NULL, &chosen) : 0;
 
 	if (!status)
 		status = draw(r, range, f, width, off, words ? &chosen : NULL, words);

@@ -241,19 +241,10 @@ static void say_left_out(struct graph *k)
 static int choose(struct graph *k, const struct dt_reader_range *range,
 		  struct dt_chosen_calls *chosen)
 {
-	struct dt_filter *f;
-	struct dt_error e;
-	int rc;
-
 	if (!k->filter)
 		return 0;
-	f = dt_cmd_filter(k->reader, k->filter);
-	if (!f)
-		return 2;
-	rc = dt_chosen_read(chosen, f, k->reader, range, dt_table_wanted, &k->threads, &e);
-	dt_cmd_filter_free(f);
 	k->graph.chosen = chosen;
-	return rc ? dt_cmd_fail("%s", e.text) : 0;
+	return dt_cmd_choose(k->reader, range, k->filter, dt_table_wanted, &k->threads, chosen);
 }
 
 static int run(struct graph *k, char **word, int words)

@@ -3,6 +3,7 @@
 #ifndef DT_CMD_OPEN_H
 #define DT_CMD_OPEN_H
 
+#include "analyse/chosen.h"
 #include "filter/filter.h"
 #include "process/confine.h"
 #include "symbols/pattern.h"
@@ -59,6 +60,12 @@ struct dt_filter *dt_cmd_filter(struct dt_reader *r, const char *words);
 /* Returns whether it has a condition on a text, which times without what recording cost can not be
  * asked with: calls are known again by their time. This is reported. */
 bool dt_cmd_filter_has_text(const struct dt_filter *f);
+
+/* Finds the calls of a range that -f WORDS means: dt_chosen_read() with its parameters. Returns the
+ * exit status, 0: go on; what is wrong has been reported. */
+int dt_cmd_choose(struct dt_reader *r, const struct dt_reader_range *range, const char *words,
+		  bool (*wanted)(void *ctx, uint32_t tid), void *ctx,
+		  struct dt_chosen_calls *chosen);
 
 /* Frees it; says if it has asked about texts of which the trace has none. f may be NULL. */
 void dt_cmd_filter_free(struct dt_filter *f);

@@ -98,6 +98,24 @@ out:
 	return rc < 0 ? dt_fail(e, "the area can not be written: %s", strerror(errno)) : 0;
 }
 
+int dt_area_birth(int mem, uint64_t area, struct dt_area_birth *b)
+{
+	uint64_t at = area + DT_AREA_PROCESS;
+	struct dt_process_block block;
+
+	if (dt_memory_read(mem, at, &block, sizeof(block)) < 0)
+		return -1;
+	if (block.born) {
+		*b = (struct dt_area_birth){block.born, block.born_core};
+		return 0;
+	}
+	if (block.cores || dt_memory_write(mem, at + offsetof(struct dt_process_block, born_core),
+					   &b->core, sizeof(b->core)) < 0)
+		return -1;
+	return dt_memory_write(mem, at + offsetof(struct dt_process_block, born), &b->ticks,
+			       sizeof(b->ticks));
+}
+
 int dt_area_tag(int mem, uint64_t area, const struct dt_geometry *g, pid_t pid, uint32_t tag)
 {
 	struct dt_kept_block kept;

@@ -45,6 +45,19 @@ int dt_area_make_hooks(int mem, uint64_t area, const struct dt_geometry *g,
  */
 int dt_area_tag(int mem, uint64_t area, const struct dt_geometry *g, pid_t pid, uint32_t tag);
 
+/* When a forked child was born, by the clock of a core. */
+struct dt_area_birth {
+	uint64_t ticks;
+	uint32_t core;
+};
+
+/*
+ * Sets *b to the birth that a forked child has told, or is about to tell. If it has not come so far
+ * it will tell of *b as it was given. -1: the area can not be read or written, or the process is
+ * none that has been forked.
+ */
+int dt_area_birth(int mem, uint64_t area, struct dt_area_birth *b);
+
 /* Reads the addresses of the fast (rseq) or slow hooks in this process, by enum dt_hook. -1: the
  * area can not be read, or there are no fast hooks yet. */
 int dt_area_hooks(int mem, uint64_t area, bool fast, uint64_t hook[DT_HOOKS]);

@@ -25,7 +25,6 @@ struct dt_target {
 	pid_t pid;
 	pid_t ppid;
 	uint32_t id;  /* of the process in the trace file: session/lives.h */
-	bool untold;  /* it has not told of its birth yet, and may do so */
 	uint32_t tag; /* of its PID namespace; 0: ours. Records have it in their thread ids */
 	struct dt_pid_namespaces
 		*namespaces;  /* those that tag is of; NULL: not counted there yet */

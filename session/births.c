@@ -79,9 +79,9 @@ void dt_births_end(struct dt_session *s)
 	struct dt_shared_counts c = dt_domains_counts(s);
 	char text[16];
 
-	s->results.births_missed = c.births_missed;
-	if (!s->store || !c.births_missed)
+	s->results.births_missed = c.births_missed + s->lives.refused;
+	if (!s->store || !s->results.births_missed)
 		return;
-	dt_format(text, sizeof(text), "%u", c.births_missed);
+	dt_format(text, sizeof(text), "%u", s->results.births_missed);
 	dt_store_meta(s->store, "births_missed", text, NULL);
 }

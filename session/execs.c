@@ -143,19 +143,14 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 {
 	struct dt_target *old = dt_session_find(s, pid), *t;
 	struct dt_error e;
-	/* its number has come again, before the end of the one that had it was noticed */
-	bool again = old && dt_target_gone(old);
-	bool ours = old && !again && old->ours, untold;
+	bool ours, again;
 	uint32_t id;
 
 	dt_births_take(s);
-	if (again && dt_lives_now(s, (uint32_t)pid) == old->id) {
-		/* it has executed this program at once, and told of nothing */
-		dt_lives_begin(s, (uint32_t)pid, (uint32_t)pid, dt_ticks(), 0, false);
-		id = dt_lives_now(s, (uint32_t)pid);
-	} else {
-		id = old && !again ? old->id : dt_lives_process(s, pid, &untold);
-	}
+	/* its number has come again, before the end of the one that had it was noticed */
+	again = old && old->id != dt_lives_now(s, (uint32_t)pid);
+	ours = old && !again && old->ours;
+	id = old && !again ? old->id : dt_lives_process(s, pid, dt_ticks());
 	if (s->store)
 		dt_store_exec(s->store, id, dt_ticks(), NULL);
 	if (old) {

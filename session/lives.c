@@ -9,11 +9,12 @@
 #include "arch/arch.h"
 #include "process/status.h"
 
-#define MOST (0x80000000u - DT_AGAIN) /* ids for numbers that have come again */
+#define MOST (16u << 20) /* ids for numbers that have come again: 4 bytes each */
 
 /* ---- ids ---- */
 
-/* Returns an id for a thread whose number had been used; 0: out of memory. */
+/* Returns an id for a thread whose number had been used; 0: there are too many, or memory is out.
+ */
 static uint32_t new_id(struct dt_lives *l, uint32_t number)
 {
 	if (l->again == l->room) {
@@ -75,8 +76,12 @@ struct dt_target *dt_lives_target(const struct dt_session *s, uint32_t id)
 
 void dt_lives_seen(struct dt_session *s, uint32_t id)
 {
+	struct dt_turn *t = NULL;
+
 	if (id < DT_AGAIN && !dt_turns_last(&s->lives.turns, id))
-		dt_turns_begin(&s->lives.turns, id, 0, id, 0);
+		t = dt_turns_begin(&s->lives.turns, id, 0, id, 0);
+	if (t)
+		t->seen = dt_ticks();
 }
 
 static struct dt_turn *begin(struct dt_session *s, uint32_t number, uint64_t ticks)
@@ -91,24 +96,14 @@ static struct dt_turn *begin(struct dt_session *s, uint32_t number, uint64_t tic
 	if (last && ticks <= last->begin)
 		return NULL;
 	id = last ? new_id(&s->lives, number) : number;
+	s->lives.refused += !id;
 	return id ? dt_turns_begin(t, number, ticks, id, read > late ? read - late : 0) : NULL;
-}
-
-/* A forked child that was found before it had recorded anything tells of its birth later. */
-static bool is_known(struct dt_session *s, uint32_t number)
-{
-	struct dt_target *t = dt_session_find(s, (pid_t)number);
-
-	if (!t || !t->untold || dt_target_gone(t))
-		return false;
-	t->untold = false;
-	return true;
 }
 
 void dt_lives_begin(struct dt_session *s, uint32_t number, uint32_t process, uint64_t ticks,
 		    uint64_t made, bool told)
 {
-	struct dt_turn *t = told && is_known(s, number) ? NULL : begin(s, number, ticks);
+	struct dt_turn *t = begin(s, number, ticks);
 
 	if (!t)
 		return;
@@ -122,7 +117,8 @@ void dt_lives_begin(struct dt_session *s, uint32_t number, uint32_t process, uin
  * may be attached to that has been let go before. */
 static bool was_there(const struct dt_session *s, const struct dt_turn *last, uint32_t number)
 {
-	double ns = (double)(dt_ticks() - (last->begin ? last->begin : s->began)) / s->ticks_per_ns;
+	uint64_t then = last->begin ? last->begin : last->seen ? last->seen : s->began;
+	double ns = (double)(dt_ticks() - then) / s->ticks_per_ns;
 	uint64_t ago = (uint64_t)(ns * (double)sysconf(_SC_CLK_TCK) / 1e9), now = dt_status_now();
 
 	return dt_status_made((pid_t)number) <= (ago < now ? now - ago : 0);
@@ -159,15 +155,15 @@ void dt_lives_begin_all(struct dt_session *s, pid_t pid)
 	closedir(d);
 }
 
-uint32_t dt_lives_process(struct dt_session *s, pid_t pid, bool *untold)
+uint32_t dt_lives_process(struct dt_session *s, pid_t pid, uint64_t ticks)
 {
 	struct dt_turn *last = dt_turns_last(&s->lives.turns, (uint32_t)pid);
 
-	*untold = !last || !last->told;
-	if (*untold)
-		dt_lives_begin(s, (uint32_t)pid, (uint32_t)pid, dt_ticks(), 0, false);
-	else
+	/* one that has its maker's memory, and a libc without our stubs, has told of nothing */
+	if (last && (last->told || was_there(s, last, (uint32_t)pid)))
 		last->told = false;
+	else
+		dt_lives_begin(s, (uint32_t)pid, (uint32_t)pid, ticks, 0, false);
 	return dt_lives_now(s, (uint32_t)pid);
 }
 

@@ -29,10 +29,10 @@ void dt_lives_begin(struct dt_session *s, uint32_t number, uint32_t process, uin
 /* Begins the lives of all threads of a process that is about to be attached to. With the lock. */
 void dt_lives_begin_all(struct dt_session *s, pid_t pid);
 /*
- * Returns the id of a process that comes into the session's list. *untold becomes true when it has
- * not told of its birth, and may still do so. With the lock.
+ * Returns the id of a process that comes into the session's list. ticks: when its life began, if it
+ * has not told of its birth; if it still will, it will tell of that time. With the lock.
  */
-uint32_t dt_lives_process(struct dt_session *s, pid_t pid, bool *untold);
+uint32_t dt_lives_process(struct dt_session *s, pid_t pid, uint64_t ticks);
 /*
  * Returns the id of the process with that number that told of its birth first of those that are not
  * in the session's list: it has ended, perhaps others have its number by now. lives: the last one

@@ -225,14 +225,28 @@ void dt_process_store_doubted(struct dt_session *s)
 		dt_store_meta(s->store, "doubted", s->doubted, NULL);
 }
 
+/* Returns when a process began that comes into the list. A forked child that has told nobody of its
+ * birth yet will tell of that time (target/birth.c). */
+static uint64_t birth_of(const struct dt_session *s, const struct dt_target *t)
+{
+	struct dt_area_birth b = {dt_ticks(), 0};
+	uint64_t now = b.ticks;
+
+	if (!t->forked || !t->area || dt_area_birth(t->mem, t->area, &b) < 0)
+		return now;
+	if (s->offset && b.core < s->targets.shared.geometry.cores)
+		b.ticks -= (uint64_t)dt_offset_correction(&s->offset[b.core]);
+	/* the process can write there what it likes */
+	return b.ticks > s->began && b.ticks < now ? b.ticks : now;
+}
+
 void dt_process_add(struct dt_session *s, struct dt_target *t)
 {
 	struct dt_error e;
 
 	dt_births_take(s);
 	if (!t->id) {
-		t->id = dt_lives_process(s, t->pid, &t->untold);
-		t->untold = t->untold && t->forked;
+		t->id = dt_lives_process(s, t->pid, birth_of(s, t));
 	}
 	note_area(s, t->area);
 	dt_process_note_user(s, t);

@@ -54,7 +54,7 @@ static void put_thread(struct naming *n, uint32_t tid)
 		return;
 	}
 	n->sieve->meanings.thread(n->sieve, tid, &t);
-	dt_format(n->text, TEXT, "%u%s%s", tid, *t.name ? " " : "", t.name);
+	dt_format(n->text, TEXT, "%u%s%s", t.number, *t.name ? " " : "", t.name);
 }
 
 static void put_process(struct naming *n, uint32_t pid)
@@ -69,7 +69,7 @@ static void put_process(struct naming *n, uint32_t pid)
 	n->sieve->meanings.thread(n->sieve, pid, &t);
 	base = t.exe ? strrchr(t.exe, '/') : NULL;
 	base = base ? base + 1 : t.exe ? t.exe : "";
-	dt_format(n->text, TEXT, "%u%s%s", pid, *base ? " " : "", base);
+	dt_format(n->text, TEXT, "%u%s%s", t.number, *base ? " " : "", base);
 }
 
 static void put_number(struct naming *n, const struct dt_sums_term *t, const struct dt_sums_part *p)

@@ -91,6 +91,7 @@ struct dt_lives {
 	struct dt_turns turns; /* by our numbers: ids */
 	uint32_t *number;      /* our number of each id, from DT_AGAIN on */
 	size_t again, room;    /* how many these are */
+	uint32_t refused;      /* births for which there was no id */
 };
 
 /* ---- session/helds.c ---- */

@@ -22,7 +22,7 @@ static void count_clockless(const struct dt_record *rec)
  */
 static void begin_process(void)
 {
-	bool strange = !dt_is_confined() && dt_call4(DT_SYS_GETPPID, 0, 0, 0, 0) <= 1;
+	bool strange = !dt_has_parent();
 	bool born = !strange && dt_birth_tell(DT_BIRTH_FORKED);
 
 	process_block.pid = dt_is_confined() ? 0 : (uint32_t)dt_call4(DT_SYS_GETPID, 0, 0, 0, 0);

@@ -79,6 +79,11 @@ void dt_signals_restore(const uint64_t *old)
 	dt_call4(DT_SYS_RT_SIGPROCMASK, SIG_SETMASK, (long)old, 0, sizeof(*old));
 }
 
+bool dt_has_parent(void)
+{
+	return dt_is_confined() || dt_call4(DT_SYS_GETPPID, 0, 0, 0, 0) > 1;
+}
+
 uint32_t dt_asked_thread_id(void)
 {
 	return dt_is_confined() ? DT_NO_TID

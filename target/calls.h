@@ -41,6 +41,10 @@ void dt_futex_wake(uint32_t *word, long n);
 void dt_signals_block(uint64_t *old);
 void dt_signals_restore(const uint64_t *old);
 
+/* Asks the kernel whether the process sees its parent, and that is not the first process: else it
+ * may be in another PID namespace than its parent is. True: no system call is allowed. */
+bool dt_has_parent(void);
+
 /* Asks the kernel for the thread's id, and returns it with its PID namespace's tag, as in records;
  * DT_NO_TID: no system call is allowed. */
 uint32_t dt_asked_thread_id(void);

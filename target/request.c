@@ -135,14 +135,14 @@ void dt_request_process(bool born, bool wait)
 	tell_of(DT_REQUEST_PROCESS, wait, born, -1);
 }
 
+void dt_request_exec(uint64_t path, int dirfd)
+{
+	tell_of(DT_REQUEST_EXEC, true, path, dirfd);
+}
+
 void dt_modules_changed(void)
 {
 	dt_request_tell(DT_REQUEST_MODULES, true);
-}
-
-void dt_before_exec(uint64_t path)
-{
-	tell_of(DT_REQUEST_EXEC, true, path, -1);
 }
 
 /*
@@ -155,14 +155,4 @@ void dt_opt_out(void)
 	__atomic_store_n(&kept_block.opted_out, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&process_block.cores, 0, __ATOMIC_SEQ_CST);
 	dt_request_tell(DT_REQUEST_OPT_OUT, true);
-}
-
-void dt_before_execat(const uint64_t *argument)
-{
-	tell_of(DT_REQUEST_EXEC, true, argument[1], (int)argument[0]);
-}
-
-void dt_after_exec(void)
-{
-	dt_request_tell(DT_REQUEST_EXEC_FAILED, true);
 }

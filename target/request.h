@@ -21,15 +21,16 @@ bool dt_controller_follows(void);
  */
 void dt_request_tell(uint32_t kind, bool wait);
 
+/* Tells it that the program at `path', relative to dirfd, is about to be executed; dirfd -1: to the
+ * working folder. Returns when it is ready for that. */
+void dt_request_exec(uint64_t path, int dirfd);
+
 /* Tells it of this forked process. born: its birth has been told. */
 void dt_request_process(bool born, bool wait);
 
 /* called by hook.S */
 void dt_modules_changed(void);
 void dt_opt_out(void);
-void dt_before_exec(uint64_t path);
-void dt_before_execat(const uint64_t *argument); /* dirfd and path, as hook.S has pushed them */
-void dt_after_exec(void);
 #pragma GCC visibility pop
 
 #endif

@@ -4,9 +4,8 @@
 
 #define WORDS (DT_PIECE / 8)
 #define PAGE  4096u
-#define MAIN_FAR                                                                                   \
-	(64u << 20) /* so far below its end nothing is the first thread's stack any more           \
-		     */
+/* so far below its end nothing is the first thread's stack any more */
+#define MAIN_FAR (64u << 20)
 
 typedef uint64_t __attribute__((aligned(1), may_alias)) any_u64;
 

@@ -4,9 +4,9 @@
  * addresses, below 2 GiB so that the hooks can use absolute 32-bit addresses:
  *
  *	+0x0000  code    r-x private  the blob below, relocated for this process
- *	+0x6000  process rw- private  struct dt_process_block; zero in a forked child
- *	+0x7000  kept    rw- private  struct dt_kept_block; a forked child inherits it
- *	+0x8000  session rw- shared   struct dt_control and the rings (core/ring.h)
+ *	+0x7000  process rw- private  struct dt_process_block; zero in a forked child
+ *	+0x8000  kept    rw- private  struct dt_kept_block; a forked child inherits it
+ *	+0x9000  session rw- shared   struct dt_control and the rings (core/ring.h)
  *	then     hooks   r-x private  made from the blob's templates, for each core
  *	then     table   r-x private  struct dt_table, written by the controller only
  *
@@ -21,12 +21,12 @@
 #define DT_ARCH_AREA_H
 
 #define DT_AREA_CODE	0x0000
-#define DT_AREA_PROCESS 0x6000
-#define DT_AREA_KEPT	0x7000
-#define DT_AREA_SESSION 0x8000
-#define DT_CODE_SIZE	0x6000
-#define DT_AREA_GATES	0x5400 /* in the code, after the blob: see arch/x86_64/gate.h */
-#define DT_AREA_STUB	0x5a00 /* after these: where system calls made for us run from */
+#define DT_AREA_PROCESS 0x7000
+#define DT_AREA_KEPT	0x8000
+#define DT_AREA_SESSION 0x9000
+#define DT_CODE_SIZE	0x7000
+#define DT_AREA_GATES	0x6400 /* in the code, after the blob: see arch/x86_64/gate.h */
+#define DT_AREA_STUB	0x6a00 /* after these: where system calls made for us run from */
 #define DT_BLOB_OTHER	0x01000000
 #define DT_AREA_TOP	0x7fff0000ull /* the area ends below this address */
 #define DT_BLOB_MAGIC	0x32626f6c62747664
@@ -76,8 +76,11 @@ struct dt_process_block {
 	 * Written by all threads, each word on its own.
 	 */
 	uint32_t page[DT_PAGES];
-	/* Of a forked child: ticks and core of the birth that it tells. A signal handler that comes
-	 * in while it is told tells it again, of the same time, so that it counts as one. */
+	/*
+	 * Of a forked child: ticks and core of the birth that it tells. A signal handler that comes
+	 * in while it is told tells it again, of the same time, so that it counts as one. Set by
+	 * the child, or before by the controller, when it finds the child.
+	 */
 	uint64_t born;
 	uint32_t born_core;
 };

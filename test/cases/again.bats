@@ -48,10 +48,10 @@ compare() {
 	[[ "${lines[0]}" = "400 threads, "[12]?" numbers" ]]
 }
 
-@test "threads, children and killed ones with the same numbers are shown apart" {
-	of_again -- ./again 400 tfk
+@test "threads, children, killed ones and executed programs with the same numbers are shown apart" {
+	of_again -- ./again 400 tfek
 	compare
-	[[ "${lines[0]}" = *" threads, "* ]]
+	[[ "${lines[0]}" = "800 threads, "* ]]
 	# some number was a thread's and a process's
 	n=$("$dt" sql -n t.db 'SELECT count(*) FROM threads a JOIN threads b ON a.number = b.number
 		WHERE a.thread = a.process AND b.thread <> b.process')
@@ -89,7 +89,7 @@ compare() {
 	# The end of the shell inside is that of its namespace, and of what writes the file. It waits for that without
 	# processes at first, which would have numbers of those whose names are still to be read.
 	# shellcheck disable=SC2016 # for the shell inside
-	inside bash -c './again 200 tf go 9>said & p=$!
+	inside bash -c './again 200 tfe go 9>said & p=$!
 		"$0" attach -d -s again$$ -o t.db -F again:work -F again:outer -F again:stay $p || exit
 		touch go; wait $p
 		exec 8<>quiet
@@ -100,7 +100,7 @@ compare() {
 }
 
 @test "what is chosen while recording is chosen by the thread that has the number then" {
-	of_again --filter 'time<10s' -- ./again 300 tf
+	of_again --filter 'time<10s' -- ./again 300 tfe
 	compare
 	rm -f t.db*
 	of_again --filter 'thread:t5*' -- ./again 100 t
@@ -161,7 +161,7 @@ compare() {
 }
 
 @test "where no number comes again, each keeps its own" {
-	of_again -- ./again 15 tfkv
+	of_again -- ./again 15 tfekv
 	[ "$("$dt" sql -n t.db 'SELECT count(*) FROM threads WHERE thread <> number')" = 0 ]
 	[ "$("$dt" sql -n t.db 'SELECT count(*) FROM processes WHERE process <> number')" = 0 ]
 }
