@@ -169,13 +169,15 @@ counted() {
 @test "tasks, why failed: sqlite3 of a database that another process has locked" {
 	mkfifo lock
 	# until its fifo is closed
-	(exec sqlite3 l.db <lock >/dev/null 2>&1) 3>&- &
+	(exec sqlite3 l.db <lock >locked 2>&1) 3>&- &
 	exec {lock}>lock
-	echo 'BEGIN EXCLUSIVE;' >&"$lock"
+	# it says itself that it has the lock: to try would be a lock, too
+	echo "BEGIN EXCLUSIVE; SELECT 'locked';" >&"$lock"
 	for _ in {1..200}; do
-		sqlite3 l.db 'SELECT * FROM t' 2>/dev/null || break
+		! grep -q locked locked 2>/dev/null || break
 		sleep 0.05
 	done
+	grep -q '^locked$' locked
 	words=(sqlite3 l.db 'INSERT INTO t VALUES (1)')
 	cause 'sqlite3_(prepare_v2|step)\(.* = SQLITE_BUSY' --failed "${words[@]}"
 	grep -q 'database is locked' error
