@@ -421,6 +421,21 @@ static void on_correction(void *ctx, sqlite3_stmt *q)
 		k->slack = (uint64_t)labs(by) + (uint64_t)labs(error);
 }
 
+/* Readers take a rate that no clock has for 1 ns a tick. */
+static void check_rate(struct checking *k)
+{
+	struct dt_clock a, b;
+	double rate;
+
+	if (!dt_reader_clock(k->r, &a, &b) || b.ticks <= a.ticks ||
+	    b.monotonic_ns <= a.monotonic_ns)
+		return;
+	rate = (double)(b.monotonic_ns - a.monotonic_ns) / (double)(b.ticks - a.ticks);
+	if (!dt_reader_is_rate(rate))
+		dt_faults_add(k->f, DT_FAULT_TIMES, "clock: %g ns a tick: no clock is like this",
+			      rate);
+}
+
 void dt_check_rows(struct dt_reader *r, struct dt_faults *f, struct dt_check_chunks *c)
 {
 	struct checking k = {
@@ -437,4 +452,5 @@ void dt_check_rows(struct dt_reader *r, struct dt_faults *f, struct dt_check_chu
 	check_references(&k);
 	check_processes(&k);
 	check_meta(&k);
+	check_rate(&k);
 }

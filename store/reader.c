@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/search.h"
+#include "core/whole.h"
 
 int dt_reader_summary(struct dt_reader *r, struct dt_summary *s, struct dt_error *e)
 {
@@ -320,16 +321,35 @@ bool dt_reader_clock(const struct dt_reader *r, struct dt_clock *first, struct d
 	return true;
 }
 
+/* No clock is slower than a tick in a millisecond, or faster than a thousand in a nanosecond: a
+ * file that says so is damaged, and what is computed with such a rate would not fit into numbers.
+ */
+bool dt_reader_is_rate(double ns_per_tick)
+{
+	return ns_per_tick >= 1e-3 && ns_per_tick <= 1e6;
+}
+
+/* Returns how many ns a tick has between two readings of the clocks; 0: these do not say. */
+static double rate_between(const struct dt_clock *a, const struct dt_clock *b)
+{
+	double rate;
+
+	if (b->ticks <= a->ticks || b->monotonic_ns <= a->monotonic_ns)
+		return 0;
+	rate = (double)(b->monotonic_ns - a->monotonic_ns) / (double)(b->ticks - a->ticks);
+	return dt_reader_is_rate(rate) ? rate : 0;
+}
+
 double dt_reader_ns_per_tick(const struct dt_reader *r)
 {
 	struct dt_clock a, b;
 	const char *hz = dt_reader_meta(r, "ticks_per_second");
+	double rate = dt_reader_clock(r, &a, &b) ? rate_between(&a, &b) : 0;
 
-	if (dt_reader_clock(r, &a, &b) && b.ticks > a.ticks && b.monotonic_ns > a.monotonic_ns)
-		return (double)(b.monotonic_ns - a.monotonic_ns) / (double)(b.ticks - a.ticks);
-	if (hz && strtod(hz, NULL) > 0)
-		return 1e9 / strtod(hz, NULL);
-	return 1;
+	if (rate > 0)
+		return rate;
+	rate = hz ? 1e9 / strtod(hz, NULL) : 1;
+	return dt_reader_is_rate(rate) ? rate : 1;
 }
 
 /* Returns the index of the last reading of the clocks that is not after ticks, or else of the
@@ -357,18 +377,17 @@ uint64_t dt_reader_ns(const struct dt_reader *r, uint64_t ticks)
 {
 	const struct dt_clock *c = r->tables.clocks.p;
 	size_t n = r->tables.clocks.n, low;
-	double rate;
+	double rate = 0;
 
 	if (!n)
-		return (uint64_t)((double)ticks * dt_reader_ns_per_tick(r));
+		return (uint64_t)dt_whole((double)ticks * dt_reader_ns_per_tick(r));
 	low = clock_before(r, ticks);
-	rate = dt_reader_ns_per_tick(r);
-	if (low + 1 < n && c[low + 1].ticks > c[low].ticks &&
-	    c[low + 1].monotonic_ns > c[low].monotonic_ns)
-		rate = (double)(c[low + 1].monotonic_ns - c[low].monotonic_ns) /
-		       (double)(c[low + 1].ticks - c[low].ticks);
+	if (low + 1 < n)
+		rate = rate_between(&c[low], &c[low + 1]);
+	if (!(rate > 0))
+		rate = dt_reader_ns_per_tick(r);
 	return c[low].monotonic_ns +
-	       (uint64_t)(int64_t)((double)(int64_t)(ticks - c[low].ticks) * rate);
+	       (uint64_t)dt_whole((double)(int64_t)(ticks - c[low].ticks) * rate);
 }
 
 int dt_reader_losses(struct dt_reader *r,

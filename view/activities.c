@@ -2,6 +2,7 @@
 /* Activities, which users define by events (doc/sql.md). */
 #include <stdlib.h>
 
+#include "core/whole.h"
 #include "filter/filter.h"
 #include "store/activities.h"
 #include "view/asked.h"
@@ -50,7 +51,7 @@ static bool is_wanted(void *ctx, int64_t thread, int64_t core, int64_t length)
 
 	return dt_filter_place(w->filter, core < 0 ? DT_SHARED_CORE : (uint16_t)core,
 			       thread < 0 ? DT_NO_TID : (uint32_t)thread) &&
-	       dt_filter_time(w->filter, (uint64_t)((double)length / w->ns_per_tick));
+	       dt_filter_time(w->filter, (uint64_t)dt_whole((double)length / w->ns_per_tick));
 }
 
 /* Times of activities are in ns, unlike all others. */
@@ -74,9 +75,9 @@ void dt_answer_activities(struct dt_asked *a)
 	l.any = false;
 	if (rc == 0)
 		rc = dt_reader_activities(
-			r, w.filter ? &want : NULL, (int64_t)((double)(from - a->origin) * ns),
-			(int64_t)((double)(to - a->origin) * ns),
-			(int64_t)((double)(to - from) * ns / (double)cells), put, &l, &more, &e);
+			r, w.filter ? &want : NULL, dt_whole((double)(from - a->origin) * ns),
+			dt_whole((double)(to - a->origin) * ns),
+			dt_whole((double)(to - from) * ns / (double)cells), put, &l, &more, &e);
 	dt_json_print(l.out, "],\"more\":%s}", more ? "true" : "false");
 	if (rc < 0)
 		dt_refuse(a, 500, e.text);

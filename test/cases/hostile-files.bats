@@ -328,3 +328,28 @@ equal_records() {
 		[ "$status" -le 1 ]
 	done
 }
+
+@test "hostile files: clocks of a rate that no clock has" {
+	local t
+	maketrace -n 20000 -c 2 -t 3 t.db >made
+	unsound fast.db slow.db far.db
+	for t in fast slow far; do cp t.db $t.db; done
+	sqlite3 fast.db "UPDATE clock SET monotonic_ns = rowid, ticks = rowid * 1000000000000000"
+	sqlite3 slow.db "UPDATE clock SET monotonic_ns = rowid * 1000000000000000, ticks = rowid"
+	# between two readings alone, not over all
+	sqlite3 far.db "DELETE FROM clock; INSERT INTO clock(ticks, monotonic_ns, realtime_ns)
+		VALUES (1, 1, 1), (2, 4000000000000000000, 1), (4000000000000000000, 4000000000000000001, 1)"
+	for t in fast slow far; do
+		walk $t.db
+		devtrace report $t.db >$t.report
+		devtrace calls $t.db >$t.calls
+		run devtrace export --perfetto $t.db $t.perfetto
+		[ "$status" = 0 ]
+	done
+	# a tick is taken for a ns: calls last as many ns as they have ticks
+	for t in fast slow; do
+		run devtrace check $t.db
+		[[ $output == *"no clock is like this"* ]]
+		[ "$(devtrace sql -n $t.db "SELECT sum(end - begin) FROM calls")" = "$(devtrace sql -n $t.db "SELECT sum(end_ticks - begin_ticks) FROM calls")" ]
+	done
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Drives the time line's page in Chromium: TAP. usage: node page.mjs DEVTRACE TRACE FOLDER TRACE-OF-16-CORES TRACE-WITH-ACTIVITIES SMALL-TRACE TRACE-WITH-GAPS GOLDEN-PICTURES
+// Drives the time line's page in Chromium: TAP. usage: node page.mjs DEVTRACE TRACE FOLDER TRACE-OF-16-CORES TRACE-WITH-ACTIVITIES SMALL-TRACE TRACE-WITH-GAPS GOLDEN-PICTURES TRACE-WITH-ROWS
 // (playwright-core is found from the current folder)
 import { createRequire } from "node:module";
 import { spawn, execFileSync } from "node:child_process";
@@ -7,7 +7,7 @@ import { watch, settle as rest } from "./settle.mjs";
 import { existsSync, readFileSync } from "node:fs";
 import { test, is, ok, end, tap } from "./tap.mjs";
 
-const [devtrace, trace, folder, wide, activities, small, gaps, golden] = process.argv.slice(2);
+const [devtrace, trace, folder, wide, activities, small, gaps, golden, rows] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
 tap.failed = () => page.screenshot({path: `${folder}/failed-${tap.n}.png`});
 
@@ -608,6 +608,27 @@ await test("check-119: activities that SQL has made of events are tracks, with t
 		text = await p.textContent("#tip");
 	}
 	ok(text.startsWith(spot.name + " " + spot.key), JSON.stringify({text, spot, shown, now: await p.evaluate(async () => (({from, to, length}) => ({from, to, length}))((await import("./main.js")).state))}));
+	await p.close();
+	other.child.removeAllListeners("exit");
+	other.child.kill("SIGINT");
+});
+
+await test("activities that lie below each other only when they are near are there, and can be pointed at", async () => {
+	const other = await serve(rows), p = watch(await context.newPage());
+	await p.goto(other.url);
+	await p.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 60000});
+	await rest(p);
+	const shown = () => p.evaluate(async () => (await import("./main.js")).state.tracks.find(t => t.kind === "activity").shown);
+	is(await shown(), 1, "rows of the whole");
+	await p.evaluate(async () => { const { state: s, show } = await import("./main.js"); show(99980 / s.ns_per_tick, 100080 / s.ns_per_tick); });
+	await rest(p);
+	is(await shown(), 2, "rows when near");
+	const spot = await p.evaluate(async () => {
+		const { state: s } = await import("./main.js"), { left, row } = await import("./draw.js"), box = document.getElementById("line").getBoundingClientRect();
+		return {x: box.x + left + (box.width - left) / 2, y: box.y + s.tracks.find(t => t.kind === "activity").y + 1.5 * row};
+	});
+	await p.mouse.move(spot.x, spot.y);
+	await p.waitForFunction(() => document.querySelector("#tip b")?.textContent === "x b", null, {timeout: 20000});
 	await p.close();
 	other.child.removeAllListeners("exit");
 	other.child.kill("SIGINT");

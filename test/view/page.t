@@ -18,5 +18,8 @@ cp "$dir/small.db" "$dir/gaps.trace" && sqlite3 "$dir/gaps.trace" "WITH t(b, l) 
 gcc -O2 -g -I"$root/include" -o "$dir/server" "$root/examples/activities.c" -pthread &&
 	"$root/build/devtrace" record -o "$dir/server.db" "$dir/server" >"$dir/out" 2>&1 &&
 	"$root/build/devtrace" sql "$dir/server.db" - <"$root/examples/locks.sql" >"$dir/out" || exit 1
+# two activities that overlap, so short that a picture of the whole has them as one bar
+cp "$dir/server.db" "$dir/rows.db" && sqlite3 "$dir/rows.db" "DELETE FROM activities;
+	INSERT INTO activities(name, begin, end, key) VALUES ('x', 100000, 100040, 'a'), ('x', 100020, 100060, 'b')" || exit 1
 cd "$npm" && timeout 600 node "$root/test/view/page.mjs" "$root/build/devtrace" "$dir/made.db" "$dir" "$dir/wide.db" "$dir/server.db" \
-	"$dir/small.db" "$dir/gaps.trace" "$root/test/view/golden"
+	"$dir/small.db" "$dir/gaps.trace" "$root/test/view/golden" "$dir/rows.db"

@@ -42,15 +42,15 @@ export function words(bars, i) {
 
 export const tracks = () => names.map(([name, count], i) => ({track: first + i, kind: "activity", id: i, pid: 0, depths: 1, count, begin: 0, end: state.length, name}));
 
-// Fetches the activities of a window; returns true if the tracks' names have changed.
+// Fetches the activities of a window; returns true if the tracks, or the rows in them, are others.
 export async function fetch_activities(from, to, cells) {
 	const key = [from, to, cells, state.filter].join();
 	if (key === asked || (asked && !names.length && !state.live)) return false;
 	const got = await json("activities", {from: Math.floor(from), to: Math.ceil(to), cells}), by = new Map(got.names.map(([name]) => [name, []]));
 	asked = key;
 	for (const x of got.activities) by.get(x.name)?.push({...x, begin: x.begin / state.ns_per_tick, end: x.end / state.ns_per_tick, busy: x.busy / state.ns_per_tick});
-	const changed = names.map(n => n[0]).join("\0") !== got.names.map(n => n[0]).join("\0");
+	const shape = () => names.map(([name], i) => name + "\0" + state.bars.get(first + i)?.depths).join("\0"), before = shape();
 	names = got.names;
 	got.names.forEach(([name], i) => state.bars.set(first + i, new Rows(by.get(name))));
-	return changed;
+	return shape() !== before;
 }
