@@ -117,7 +117,7 @@ void dt_account_write(struct dt_session *s)
 	if (s->sieve) {
 		struct dt_sieve_counts c = dt_sieve_counts(s->sieve);
 
-		dt_sieve_account(s->sieve, true, NULL);
+		dt_sieve_account(s->sieve, DT_SIEVE_END, NULL);
 		s->results.left_out = c.calls;
 		s->results.left_records = c.records;
 		s->results.kept_undecided = c.kept;

@@ -422,7 +422,7 @@ static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
 						   : s->read_until));
 		dt_store_meta(s->store, "whole_until", text, NULL);
 		if (s->sieve)
-			dt_sieve_account(s->sieve, false, NULL);
+			dt_sieve_account(s->sieve, DT_SIEVE_RUNNING, NULL);
 		dt_store_flush(s->store, NULL);
 		pthread_mutex_unlock(&s->lock);
 		*flushed = now;

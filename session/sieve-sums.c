@@ -8,10 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process/threads.h"
 #include "store/sums.h"
 
 /* Calls that are remembered to be used again, at most. */
 #define SPARE 1024u
+/* While a session runs, writing sums of many keys to the file takes one part in so many of its
+ * time. */
+#define SHARE 20u
 
 /* ---- what is kept of a call ---- */
 
@@ -192,9 +196,15 @@ static int write_line(void *ctx, const struct dt_sums_row *row)
 
 _Static_assert(DT_SUM_BUCKETS == DT_SUMS_BUCKETS, "a line has the buckets of a row");
 
+bool dt_sieve_sums_due(const struct dt_sieve *v)
+{
+	return dt_now_ns() - v->sums_written >= SHARE * v->sums_took;
+}
+
 int dt_sieve_sums_account(struct dt_sieve *v, struct dt_error *e)
 {
 	struct dt_store *store = v->session->store;
+	uint64_t begin = dt_now_ns();
 
 	for (unsigned i = 0; i < dt_sums_count(v->sums); i++) {
 		struct dt_sums_totals totals = dt_sums_totals(v->sums, i);
@@ -205,5 +215,7 @@ int dt_sieve_sums_account(struct dt_sieve *v, struct dt_error *e)
 		if (dt_store_sum(store, &row, e) || dt_sums_each(v->sums, i, true, write_line, &w))
 			return -1;
 	}
+	v->sums_written = dt_now_ns();
+	v->sums_took = v->sums_written - begin;
 	return 0;
 }

@@ -202,6 +202,8 @@ struct dt_sieve {
 	bool behind;		  /* the sums want to know what records behind an entry say */
 	uint32_t copies;	  /* of stacks, of all threads */
 	uint64_t losses;	  /* of records */
+	uint64_t sums_written;	  /* when the sums were written to the file last, ns (dt_now_ns) */
+	uint64_t sums_took;	  /* how long that took, ns */
 	uint64_t sums_missed;	  /* calls that the sums have not seen, since too many were open */
 	struct dt_sieve_log *log; /* while dt_sieve_run() runs in a session without a file */
 	struct sieve_call *spare;
@@ -411,6 +413,8 @@ void dt_sieve_sums_alone(struct dt_sieve *v, struct sieve_thread *t);
 void dt_sieve_sums_forget(struct dt_sieve *v, struct frame *f);
 /* Writes what has changed. Returns -1 and an error. */
 int dt_sieve_sums_account(struct dt_sieve *v, struct dt_error *e);
+/* Whether so much time has passed since that was done last that it is worth doing again. */
+bool dt_sieve_sums_due(const struct dt_sieve *v);
 void dt_sieve_sums_free(struct dt_sieve *v);
 
 /* ---- sieve-stacks.c ---- */

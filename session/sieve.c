@@ -481,7 +481,7 @@ int dt_sieve_settle(struct dt_sieve *v, struct dt_error *e)
 
 /* ---- sums ---- */
 
-int dt_sieve_account(struct dt_sieve *v, bool with_records, struct dt_error *e)
+int dt_sieve_account(struct dt_sieve *v, enum dt_sieve_when when, struct dt_error *e)
 {
 	struct dt_store *store = v->session->store;
 	char text[32];
@@ -498,9 +498,10 @@ int dt_sieve_account(struct dt_sieve *v, bool with_records, struct dt_error *e)
 	dt_format(text, sizeof(text), "%lu", (unsigned long)v->counts.whole);
 	if (v->counts.whole && dt_store_meta(store, "filter_whole", text, e))
 		return -1;
-	if (v->sums && dt_sieve_sums_account(v, e))
+	if (v->sums && (when != DT_SIEVE_RUNNING || dt_sieve_sums_due(v)) &&
+	    dt_sieve_sums_account(v, e))
 		return -1;
-	for (unsigned i = 0; i < v->lanes && with_records; i++)
+	for (unsigned i = 0; i < v->lanes && when == DT_SIEVE_END; i++)
 		if (v->lane[i].left &&
 		    dt_store_left_records(store, v->lane[i].core, v->lane[i].left, e))
 			return -1;

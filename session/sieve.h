@@ -93,9 +93,15 @@ void dt_sieve_thread(struct dt_sieve *v, uint32_t tid);
 /* Notes the path of the program that a process executes from now on. */
 void dt_sieve_process(struct dt_sieve *v, uint32_t pid, const char *exe);
 
-/* Writes the sums so far; with_records: also how many records of each core were left out, as is to
- * be done at the end. Returns -1 and an error. */
-int dt_sieve_account(struct dt_sieve *v, bool with_records, struct dt_error *e);
+/* When what the sieve has counted is written. */
+enum dt_sieve_when {
+	DT_SIEVE_RUNNING, /* now and then: sums of many keys not each time, since that takes long */
+	DT_SIEVE_SNAPSHOT, /* what is in the file is looked at next */
+	DT_SIEVE_END,	   /* and how many records of each core were left out */
+};
+
+/* Writes the sums so far, and how many calls were left out. Returns -1 and an error. */
+int dt_sieve_account(struct dt_sieve *v, enum dt_sieve_when when, struct dt_error *e);
 
 /* ---- the list of sums and triggers (session/sieve-list.c) ---- */
 

@@ -92,7 +92,7 @@ static int update(struct dt_session *s, struct dt_error *e)
 	dt_format(text, sizeof(text), "%lu", (unsigned long)until);
 	dt_clock_store(s);
 	if (dt_store_meta(s->store, "whole_until", text, e) ||
-	    (s->sieve && dt_sieve_account(s->sieve, false, e)))
+	    (s->sieve && dt_sieve_account(s->sieve, DT_SIEVE_SNAPSHOT, e)))
 		return -1;
 	return dt_store_show(s->store, e);
 }

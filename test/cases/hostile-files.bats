@@ -343,7 +343,7 @@ equal_records() {
 		walk $t.db
 		devtrace report $t.db >$t.report
 		devtrace calls $t.db >$t.calls
-		run devtrace export --perfetto $t.db $t.perfetto
+		run devtrace export --perfetto -o $t.perfetto $t.db
 		[ "$status" = 0 ]
 	done
 	# a tick is taken for a ns: calls last as many ns as they have ticks
