@@ -2,8 +2,10 @@
 /* Sessions as files, through FUSE. */
 #include "session/mount-work.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,6 +188,42 @@ static bool is_mounted(const char *directory)
 	return is;
 }
 
+static bool is_empty(const char *directory)
+{
+	DIR *d = opendir(directory);
+	struct dirent *x;
+	bool any = false;
+
+	while (d && !any && (x = readdir(d)))
+		any = strcmp(x->d_name, ".") && strcmp(x->d_name, "..");
+	if (d)
+		closedir(d);
+	return d && !any;
+}
+
+/* What is in a directory can not be reached any more when sessions are shown there. If these were
+ * among it, the mount would ask itself for them, for ever. */
+static int check_place(const char *directory, struct dt_error *e)
+{
+	char sessions[96], place[PATH_MAX], above[PATH_MAX];
+	size_t n;
+
+	if (!is_empty(directory))
+		return dt_fail(e,
+			       "%s: is not empty, or can not be read; name an empty or a new "
+			       "directory",
+			       directory);
+	/* where sessions are, or will be: the path is given in both cases */
+	dt_sessions_directory(sessions, sizeof(sessions), false, NULL);
+	*strrchr(sessions, '/') = '\0';
+	if (!realpath(directory, place) || !realpath(*sessions ? sessions : "/", above))
+		return dt_fail(e, "%s: %s", directory, strerror(errno));
+	n = strlen(place);
+	if (!strncmp(above, place, n) && (above[n] == '/' || !above[n]))
+		return dt_fail(e, "%s: sessions are kept there; name another directory", directory);
+	return 0;
+}
+
 static int make_directory(struct dt_mount *m, struct dt_error *e)
 {
 	struct stat st;
@@ -198,7 +236,7 @@ static int make_directory(struct dt_mount *m, struct dt_error *e)
 		return dt_fail(e, "%s: can not be made: %s", m->directory, strerror(errno));
 	if (stat(m->directory, &st) < 0 || !S_ISDIR(st.st_mode))
 		return dt_fail(e, "%s: is not a directory", m->directory);
-	return 0;
+	return check_place(m->directory, e);
 }
 
 /* Leaves the link by which new sessions find this mount. Another living mount of this user keeps

@@ -374,6 +374,20 @@ not() {
 	run "$dt" mount no/such/place
 	[ "$status" = 1 ]
 	one_line no/such/place
+	# what is there could not be reached any more, the sessions' own folder among it: such a mount waited
+	# for itself, and so did whoever looked into it
+	mkdir full home home/run
+	touch full/file
+	run timeout 20 "$dt" mount full
+	[ "$status" = 1 ]
+	one_line "is not empty"
+	run timeout 20 env XDG_RUNTIME_DIR="$PWD/home/run" "$dt" mount home
+	[ "$status" = 1 ]
+	one_line "is not empty"
+	run timeout 20 env XDG_RUNTIME_DIR="$PWD/home/run" "$dt" mount home/run
+	[ "$status" = 1 ]
+	one_line "sessions are kept there"
+	not grep -q "$PWD" /proc/mounts
 	mount_here
 	run "$dt" mount "$dir/m"
 	[ "$status" = 1 ]
