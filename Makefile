@@ -52,7 +52,7 @@ TOOL    := $(PROGSRC:%.c=$(B)/%)
 FUZZER  := $(FUZZSRC:%.c=$(B)/%)
 
 # The extension is not built with sanitizers: the programs that load it have none. Its sources are those of devtrace itself.
-all: $(B)/devtrace $(if $(SAN),,$(B)/libdevtrace-sqlite.so) $(B)/lib/as $(B)/devtrace.pc $(B)/devtrace-clang.pc
+all: $(B)/devtrace $(if $(SAN),,$(B)/libdevtrace-sqlite.so $(B)/libdevtrace.so) $(B)/lib/as $(B)/devtrace.pc $(B)/devtrace-clang.pc
 
 $(B)/devtrace: $(CMDOBJ) $(B)/libdevtrace.a
 	$(LINK) -o $@ $(CMDOBJ) $(B)/libdevtrace.a $(LIBS)
@@ -101,6 +101,7 @@ $(B)/devtrace.pc $(B)/devtrace-clang.pc: $(B)/%.pc: instrument/%.pc.in
 	sed 's|@PREFIX@|$(PREFIX)|g' $< >$@
 
 include arch/x86_64/target/target.mk
+include library/library.mk
 
 $(B)/test/unit/%: $(B)/test/unit/%.o $(B)/libdevtrace.a
 	$(LINK) -o $@ $(filter %.o,$^) $(B)/libdevtrace.a $(LIBS) -lcmocka
@@ -193,7 +194,7 @@ install-dkms:
 	install -m 644 kernel/dkms.conf $(DESTDIR)/usr/src/devtrace-0.1/
 	[ -n "$(DESTDIR)" ] || { dkms remove devtrace/0.1 --all >/dev/null 2>&1; dkms install devtrace/0.1; }
 
-install: all
+install: all install-library
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/devtrace $(DESTDIR)$(PREFIX)/include \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(B)/devtrace $(DESTDIR)$(PREFIX)/bin/

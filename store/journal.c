@@ -19,11 +19,13 @@ const char *dt_journal_vfs(void)
 static sqlite3_vfs own, *theirs;
 
 /* Makes SQLite open and remove files by way of process/outside.h, in the whole process: where this
- * process may not do so itself, another does it. */
+ * process may not do so itself, another does it. Not in the library: the process is not ours. */
 static void use_outside(void)
 {
+#ifndef DT_LIBRARY
 	theirs->xSetSystemCall(theirs, "open", (sqlite3_syscall_ptr)dt_outside_open);
 	theirs->xSetSystemCall(theirs, "unlink", (sqlite3_syscall_ptr)dt_outside_remove);
+#endif
 }
 
 /* SQLite opens the journal of its own transaction with SQLITE_OPEN_CREATE; without it, the journal
