@@ -1,4 +1,4 @@
-# devtrace: make, make demo, make test T=word, make check, make bench, make soak, make mutate,
+# devtrace: make deps, make, make demo, make test T=word, make check, make bench, make soak, make mutate,
 # make install DESTDIR=, make clean
 # SAN=1 builds the controller and the tests with address and undefined-behaviour sanitizers.
 # They are not position-independent, and undefined behaviour traps (ASan says where, handle_sigill): without 10 MB of
@@ -33,7 +33,10 @@ FORTIFY  = $(if $(SAN),,$(if $(filter -O -O1 -O2 -O3 -Os -Og,$(lastword $(filter
 LDGUARD := -Wl,-z,relro,-z,now,-z,noexecstack
 ALL       = -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(GUARD) $(FORTIFY) -f$(PIE) $(SANFLAGS) $(CFLAGS) -MMD -MP
 LINK      = $(CC) -$(PIE) $(LDGUARD) $(SANFLAGS) $(CFLAGS)
-LIBS     := -ldw -lelf -llzma -lsqlite3 -lzstd -liberty -lZydis -lfuse3 -ledit -lbpf -lseccomp -lbabeltrace2 -lpthread -lm
+LIBS     := -ldw -lelf -llzma -lsqlite3 -lzstd -liberty -lZydis -lseccomp -lpthread -lm
+# What only some commands use is loaded when they use it (process/library.h), by the name that the linker would have
+# taken from it.
+soname    = $(shell objdump -p "$$($(CC) -print-file-name=$(1))" 2>/dev/null | awk '/SONAME/ {print $$2}')
 
 # What each folder holds: README, "Layout". A file is built because it is there.
 LIBSRC  := $(wildcard core/*.c arch/x86_64/*.c elf/*.c process/*.c symbols/*.c hook/*.c session/*.c store/*.c filter/*.c analyse/*.c show/*.c export/*.c view/*.c remote/*.c)
@@ -60,17 +63,19 @@ $(B)/devtrace: $(CMDOBJ) $(B)/libdevtrace.a
 $(B)/libdevtrace.a: $(LIBOBJ)
 	rm -f $@ && ar rcs $@ $(LIBOBJ)
 
-$(B)/%.o: %.c Makefile | deps
+$(B)/%.o: %.c Makefile | needs
 	@mkdir -p $(@D)
 	$(CC) $(ALL) -c -o $@ $<
 
 # core/ must stay free of the C library: it is compiled into the kernel module too
 $(B)/core/%.o: CFLAGS += -ffreestanding
 
-# loaded when it is needed, by the name that the linker would have taken from it
-$(B)/view/microhttpd.o: ALL += -DDT_MICROHTTPD_SONAME='"$(shell objdump -p $$($(CC) -print-file-name=libmicrohttpd.so) | awk '/SONAME/ {print $$2}')"'
-
-$(B)/cmd/tui-curses.o: ALL += -DDT_CURSES_SONAME='"$(shell objdump -p $$($(CC) -print-file-name=libncursesw.so.6) | awk '/SONAME/ {print $$2}')"'
+$(B)/view/microhttpd.o: ALL += -DDT_MICROHTTPD_SONAME='"$(call soname,libmicrohttpd.so)"'
+$(B)/cmd/tui-curses.o: ALL += -DDT_CURSES_SONAME='"$(call soname,libncursesw.so.6)"'
+$(B)/cmd/shell-edit.o: ALL += -DDT_EDIT_SONAME='"$(call soname,libedit.so)"'
+$(B)/session/fuse.o: ALL += -DDT_FUSE_SONAME='"$(call soname,libfuse3.so)"'
+$(B)/session/btf.o: ALL += -DDT_BPF_SONAME='"$(call soname,libbpf.so)"'
+$(B)/export/babeltrace.o: ALL += -DDT_BABELTRACE_SONAME='"$(call soname,libbabeltrace2.so)"'
 
 # loops that every record of a trace goes through: measured, these gain and no others
 $(B)/store/decode.o $(B)/sqlite/store/decode.o $(patsubst %.c,$(B)/%.o,$(wildcard cmd/calls*.c)): CFLAGS += -O3
@@ -81,7 +86,7 @@ $(B)/libdevtrace-sqlite.so: $(EXTOBJ)
 		-ldw -lelf -llzma -lzstd -liberty -lZydis -lm
 
 # -O2: with less, what it does not need of a file is not left out
-$(B)/sqlite/%.o: %.c Makefile | deps
+$(B)/sqlite/%.o: %.c Makefile | needs
 	@mkdir -p $(@D)
 	$(CC) $(ALL) -O2 -fPIC -fvisibility=hidden -ffunction-sections -include sql/host.h -c -o $@ $<
 
@@ -106,6 +111,9 @@ include library/library.mk
 $(B)/test/unit/%: $(B)/test/unit/%.o $(B)/libdevtrace.a
 	$(LINK) -o $@ $(filter %.o,$^) $(B)/libdevtrace.a $(LIBS) -lcmocka
 
+# its types are made up
+$(B)/test/unit/test-kernel-names: LIBS += -lbpf
+
 # what is in no library; sled-instruction.c is included in the test
 $(B)/test/unit/sled: $(patsubst %.c,$(B)/%.o,$(filter-out instrument/devtrace-as.c instrument/sled-instruction.c,$(wildcard instrument/*.c)))
 
@@ -119,6 +127,10 @@ $(B)/test/fuzz/%: $(B)/test/fuzz/%.o $(filter-out $(B)/cmd/main.o,$(CMDOBJ)) $(B
 fuzzers: $(FUZZER)
 
 tests: all $(UNIT) $(TOOL)
+
+# what is missing is said, with the command for it; nothing is installed
+needs:
+	@CC='$(CC)' sh ./install-deps.sh missing
 
 # installs what is missing (Debian), saying so
 deps:
@@ -211,6 +223,6 @@ install: all install-library
 clean:
 	rm -rf build
 
-.PHONY: all tests fuzzers deps test check prototypes format format-wanted lint demo bench soak mutate install install-dkms clean
+.PHONY: all tests fuzzers needs deps test check prototypes format format-wanted lint demo bench soak mutate install install-dkms clean
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

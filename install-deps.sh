@@ -1,13 +1,77 @@
 #!/bin/sh
-# Installs the Debian packages that the named groups need and that are missing, saying so.
-# usage: install-deps.sh build|unit|cases|lint|prototypes|check|kernel|demo|bench|soak...
+# What building devtrace and its tests needs.
+# usage: install-deps.sh missing              says what building needs and is not there, and the command for it; installs nothing
+#        install-deps.sh build|unit|cases|lint|prototypes|check|kernel|demo|bench|soak|static|packages...
+#                                             installs the Debian packages that these need and that are missing, saying so
 set -eu
+# Of each header or program that building needs: the packages that have it in Debian and Ubuntu, in Fedora, in Alpine and
+# in openSUSE. Only Debian's have been tried.
+needs='
+dwarf.h                    libdw-dev           elfutils-devel        elfutils-dev       libdw-devel
+elfutils/libdw.h           libdw-dev           elfutils-devel        elfutils-dev       libdw-devel
+gelf.h                     libelf-dev          elfutils-libelf-devel elfutils-dev       libelf-devel
+lzma.h                     liblzma-dev         xz-devel              xz-dev             xz-devel
+sqlite3.h                  libsqlite3-dev      sqlite-devel          sqlite-dev         sqlite3-devel
+zstd.h                     libzstd-dev         libzstd-devel         zstd-dev           libzstd-devel
+libiberty/demangle.h       libiberty-dev       binutils-devel        binutils-dev       binutils-devel
+Zydis/Zydis.h              libzydis-dev        zydis-devel           zydis-dev          zydis-devel
+seccomp.h                  libseccomp-dev      libseccomp-devel      libseccomp-dev     libseccomp-devel
+fuse3/fuse_lowlevel.h      libfuse3-dev        fuse3-devel           fuse3-dev          fuse3-devel
+editline/readline.h        libedit-dev         libedit-devel         libedit-dev        libedit-devel
+curses.h                   libncurses-dev      ncurses-devel         ncurses-dev        ncurses-devel
+bpf/btf.h                  libbpf-dev          libbpf-devel          libbpf-dev         libbpf-devel
+microhttpd.h               libmicrohttpd-dev   libmicrohttpd-devel   libmicrohttpd-dev  libmicrohttpd-devel
+babeltrace2/babeltrace.h   libbabeltrace2-dev  libbabeltrace2-devel  babeltrace-dev     babeltrace2-devel
+'
+# column N: the packages of that column, each once
+column() { echo "$needs" | awk -v n="$1" 'NF && !seen[$n]++ { printf "%s%s", found++ ? " " : "", $n }'; }
+
+# of the distribution: the column above, and what installs packages
+distribution() {
+	ids=$(. /etc/os-release 2>/dev/null && echo "${ID-} ${ID_LIKE-}")
+	case " $ids " in
+	*' debian '* | *' ubuntu '*) n=2 install='apt-get install' ;;
+	*' fedora '* | *' rhel '* | *' centos '*) n=3 install='dnf install' ;;
+	*' alpine '*) n=4 install='apk add' ;;
+	*suse*) n=5 install='zypper install' ;;
+	*) n=2 install='' ;;
+	esac
+}
+
+# Asks the compiler, which looks where the headers will be looked for: whoever has them from somewhere else is served, too.
+missing() {
+	distribution
+	lacks=
+	compiler=${CC:-gcc}
+	for tool in "${compiler%% *}" make ld objcopy; do
+		command -v "$tool" >/dev/null && continue
+		case $tool in ld | objcopy) tool=binutils ;; cc) tool=gcc ;; esac
+		case " $lacks " in *" $tool "*) ;; *) lacks="$lacks $tool" ;; esac
+	done
+	# the numbers of the lines above whose header is not found
+	lacks="$lacks $(echo "$needs" | awk 'NF { print "#if !__has_include(<" $1 ">)\n:" NR "\n#endif" }' | $compiler -E -P - 2>/dev/null |
+		tr -d ' :' | while read -r line; do echo "$needs" | awk -v r="$line" -v n="$n" 'NR == r { print $n }'; done | sort -u | tr '\n' ' ')"
+	# without a compiler all of them are asked for
+	command -v "${compiler%% *}" >/dev/null || lacks="$lacks $(column $n)"
+	# shellcheck disable=SC2086 # words
+	set -- $lacks
+	[ $# != 0 ] || return 0
+	echo "devtrace can not be built yet: what these packages have is missing: $*" >&2
+	case $install in
+	apt*) echo "'make deps' installs them (as root, or with sudo: $install $*)" >&2 ;;
+	?*) echo "to install them, as root: $install $*" >&2 ;;
+	*) echo "these are Debian's names; look for the packages of your distribution with the same headers" >&2 ;;
+	esac
+	return 1
+}
+[ "${1-}" != missing ] || { missing; exit; }
+
 want=
 # any Node.js will do: Debian's, when there is none
 node_packages() { { command -v node && command -v npm; } >/dev/null || echo nodejs npm; }
 for group; do
 	case $group in
-	build) want="$want gcc make pkg-config libelf-dev libdw-dev liblzma-dev libsqlite3-dev libzstd-dev libiberty-dev libzydis-dev libfuse3-dev libedit-dev libncurses-dev libbpf-dev libmicrohttpd-dev libbabeltrace2-dev libseccomp-dev" ;;
+	build) want="$want gcc make pkg-config $(column 2)" ;;
 	check) want="$want g++ xz-utils clang-format cppcheck shellcheck git shfmt protobuf-compiler python3-protobuf babeltrace2 clang bats tmux libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 systemtap-sdt-dev gnuplot-nox musl-tools libclang-rt-14-dev python3 lld ltrace strace tcl fuse3 socat iproute2 netcat-openbsd openssh-client openssh-server chromium curl debuginfod libdebuginfod1 dwz ffmpeg valgrind graphviz libxml2-utils postgresql $(node_packages)" ;;
 	prototypes) want="$want gcc binutils python3 python3-clang-14 zlib1g-dev libssl-dev libsqlite3-dev libselinux1-dev libpcre2-dev liblzma-dev libzstd-dev libcurl4-openssl-dev" ;;
 	lint) want="$want clang-format cppcheck shellcheck python3 git $(node_packages)" ;;
@@ -17,9 +81,16 @@ for group; do
 	demo) want="$want dpkg-dev systemtap-sdt-dev gnuplot-nox ca-certificates" ;;
 	soak) want="$want postgresql nginx-light apache2-utils curl git libpython3.11-testsuite golang-go dpkg-dev m4 nasm cmake" ;;
 	bench) want="$want dpkg-dev uftrace clang-19 libclang-rt-19-dev clang valgrind tcl sqlite3 python3" ;;
+	# Zydis is built from its source, since Debian has it as a shared library only
+	static) want="$want dpkg-dev libzycore-dev libbsd-dev libmd-dev zlib1g-dev libbz2-dev" ;;
+	packages) want="$want debootstrap lintian rpm debhelper dh-python dh-dkms build-essential fakeroot" ;;
 	*) echo "install-deps.sh: unknown group '$group'" >&2; exit 2 ;;
 	esac
 done
+command -v dpkg-query >/dev/null || {
+	missing && [ "$*" = build ] || echo "install-deps.sh: installs packages on Debian and what is made of it only" >&2
+	exit 1
+}
 missing=
 for p in $want; do
 	dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"

@@ -2,11 +2,12 @@
 /* The prompt of a shell: its lines, their history, and completion. */
 #include "cmd/shell-work.h"
 
-#include <editline/readline.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "cmd/shell-edit.h"
 
 static const char *const told[] = {"freeze", "unfreeze", "list",   "delete", "trace", "status",
 				   "start",  "stop",	 "watch",  "size",   "query", "policy",
@@ -24,7 +25,7 @@ static char *next_match(const char *text, int state)
 	static unsigned at_list, at_word;
 	static char *symbol;
 	size_t n = strlen(text);
-	bool first = completing && rl_point <= (int)n;
+	bool first = completing && *dt_edit.rl_point <= (int)n;
 
 	if (state == 0) {
 		char request[200];
@@ -55,8 +56,8 @@ static char *next_match(const char *text, int state)
 
 static char **complete(const char *text, int start, int end)
 {
-	rl_attempted_completion_over = 1;
-	return rl_completion_matches(text, next_match);
+	*dt_edit.rl_attempted_completion_over = 1;
+	return dt_edit.rl_completion_matches(text, next_match);
 }
 
 /* Makes the path $XDG_STATE_HOME/devtrace/shell_history and its directories. False: there is no
@@ -92,16 +93,16 @@ int dt_shell_interact(struct shell *s)
 	mode_t mask;
 
 	completing = s;
-	rl_readline_name = "devtrace";
-	rl_attempted_completion_function = complete;
-	using_history();
-	stifle_history(1000);
+	*dt_edit.rl_readline_name = "devtrace";
+	*dt_edit.rl_attempted_completion_function = complete;
+	dt_edit.using_history();
+	dt_edit.stifle_history(1000);
 	if (keep)
-		read_history(path);
+		dt_edit.read_history(path);
 	sigaction(SIGINT, &a, NULL);
 	while (!s->quit) {
 		dt_shell_interrupted = 0;
-		line = readline("(kitrace) ");
+		line = dt_edit.readline("(kitrace) ");
 		if (!line && dt_shell_interrupted) {
 			putchar('\n');
 			continue;
@@ -109,13 +110,13 @@ int dt_shell_interact(struct shell *s)
 		if (!line)
 			break;
 		if (line[0])
-			add_history(line);
+			dt_edit.add_history(line);
 		dt_shell_obey(s, line);
 		free(line);
 	}
 	mask = umask(077);
 	if (keep)
-		write_history(path);
+		dt_edit.write_history(path);
 	umask(mask);
 	return 0;
 }

@@ -2,7 +2,6 @@
 /* The session of a shell: one that is there, or one that begins and ends with it. */
 #include "cmd/shell-work.h"
 
-#include <editline/readline.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "cmd/open.h"
+#include "cmd/shell-edit.h"
 #include "core/words.h"
 
 struct search {
@@ -106,7 +106,8 @@ static void *watch(void *session)
 		dt_client_write(&c, "quit", 4, 0, NULL);
 		dt_client_close(&c);
 	}
-	rl_deprep_terminal();
+	if (dt_edit.rl_deprep_terminal)
+		dt_edit.rl_deprep_terminal();
 	signal(sig, SIG_DFL);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	raise(sig);

@@ -10,6 +10,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/open.h"
+#include "cmd/shell-edit.h"
 #include "core/plain.h"
 
 static const char help[] =
@@ -165,6 +166,7 @@ int dt_cmd_shell(int argc, char **argv)
 	static struct shell s = {.client = {.fd = -1}, .names = {.fd = -1}};
 	char **command = calloc((size_t)argc, sizeof(*command)), name[80];
 	size_t commands = 0;
+	struct dt_error e;
 	int opt, status = 0;
 
 	if (!command)
@@ -192,6 +194,8 @@ int dt_cmd_shell(int argc, char **argv)
 	}
 	if (!status && (optind + 1 < argc || (optind < argc && s.session)))
 		status = dt_cmd_usage("shell");
+	if (!status && !commands && isatty(0) && dt_edit_load(&e) < 0)
+		status = dt_cmd_fail("%s; -c, and commands from a pipe, need it not", e.text);
 	if (!status && optind < argc)
 		status = dt_shell_find(&s, argv[optind], name, sizeof(name));
 	if (!status)

@@ -2,44 +2,35 @@
 /* A library that is loaded when it is needed. */
 #include "cmd/tui-curses.h"
 
-#include <dlfcn.h>
-#include <stddef.h>
+#include "process/library.h"
+
+#ifdef DT_STATIC
+/* as in struct dt_curses; <term.h> would declare them, and make macros of words */
+int setupterm(const char *name, int fd, int *rc);
+struct term *set_curterm(struct term *to);
+int del_curterm(struct term *what);
+#endif
 
 struct dt_curses dt_curses;
 
 int dt_curses_load(struct dt_error *e)
 {
-	static const struct {
-		const char *name;
-		size_t offset;
-	} symbol[] = {
-#define X(name) {#name, offsetof(struct dt_curses, name)},
+	static const struct dt_library_symbol symbol[] = {
+#define X(name) DT_LIBRARY_SYMBOL(dt_curses, name, name),
 		DT_CURSES(X)
 #undef X
-			{"setupterm", offsetof(struct dt_curses, setupterm)},
-		{"set_curterm", offsetof(struct dt_curses, set_curterm)},
-		{"del_curterm", offsetof(struct dt_curses, del_curterm)},
-		{"stdscr", offsetof(struct dt_curses, stdscr)},
+			DT_LIBRARY_SYMBOL(dt_curses, setupterm, setupterm),
+		DT_LIBRARY_SYMBOL(dt_curses, set_curterm, set_curterm),
+		DT_LIBRARY_SYMBOL(dt_curses, del_curterm, del_curterm),
+		DT_LIBRARY_SYMBOL(dt_curses, stdscr, stdscr),
 	};
-	void *library;
 
-	if (dt_curses.newterm)
-		return 0;
-	/* the name by which a linked program would load it; the Makefile reads it from the
-	 * library */
-	library = dlopen(DT_CURSES_SONAME, RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		return dt_fail(e, "%s; it is in Debian's libncursesw6", dlerror());
-	for (size_t i = 0; i < sizeof(symbol) / sizeof(*symbol); i++) {
-		void *s = dlsym(library, symbol[i].name);
-
-		if (!s) {
-			dt_fail(e, "%s", dlerror());
-			dt_curses = (struct dt_curses){.newterm = NULL};
-			dlclose(library);
-			return -1;
-		}
-		*(void **)((char *)&dt_curses + symbol[i].offset) = s;
-	}
-	return 0;
+	return dt_library_load(&(struct dt_library){.file = DT_CURSES_SONAME,
+						    .package = "libncursesw6",
+						    .what = "the screen can not be drawn",
+						    .symbol = symbol,
+						    .symbols = sizeof(symbol) / sizeof(*symbol),
+						    .table = &dt_curses,
+						    .size = sizeof(dt_curses)},
+			       e);
 }

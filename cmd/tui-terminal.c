@@ -26,7 +26,7 @@ const char *dt_screen_prepare(void)
 	if (!name || !*name)
 		return "TERM is not set: say which terminal this is";
 	if (dt_curses_load(&e) < 0) {
-		snprintf(why, sizeof(why), "the screen can not be drawn: %s", e.text);
+		snprintf(why, sizeof(why), "%s", e.text);
 		return why;
 	}
 	if (dt_curses.setupterm(NULL, STDOUT_FILENO, &rc) == OK && capability("cup") &&

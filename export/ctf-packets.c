@@ -19,26 +19,26 @@ void dt_ctf_begin_packet(struct writing *w, struct core *c, uint64_t ticks)
 {
 	bt_field *context;
 
-	c->packet = bt_packet_create(c->stream);
+	c->packet = dt_bt.packet_create(c->stream);
 	c->records = 0;
 	if (!c->packet) {
 		dt_ctf_push(w, NULL);
 		return;
 	}
-	context = bt_packet_borrow_context_field(c->packet);
-	bt_field_integer_unsigned_set_value(
-		bt_field_structure_borrow_member_field_by_index(context, 0),
+	context = dt_bt.packet_borrow_context_field(c->packet);
+	dt_bt.field_integer_unsigned_set_value(
+		dt_bt.field_structure_borrow_member_field_by_index(context, 0),
 		(uint64_t)(c - w->core));
-	dt_ctf_push(w, bt_message_packet_beginning_create_with_default_clock_snapshot(
+	dt_ctf_push(w, dt_bt.message_packet_beginning_create_with_default_clock_snapshot(
 			       w->iterator, c->packet, ticks));
 	c->last = ticks;
 }
 
 void dt_ctf_end_packet(struct writing *w, struct core *c, uint64_t ticks)
 {
-	dt_ctf_push(w, bt_message_packet_end_create_with_default_clock_snapshot(w->iterator,
-										c->packet, ticks));
-	bt_packet_put_ref(c->packet);
+	dt_ctf_push(w, dt_bt.message_packet_end_create_with_default_clock_snapshot(
+			       w->iterator, c->packet, ticks));
+	dt_bt.packet_put_ref(c->packet);
 	c->packet = NULL;
 	c->last = ticks;
 }
@@ -60,9 +60,10 @@ struct core *dt_ctf_core(struct writing *w, unsigned core)
 	more = &w->core[core];
 	if (more->stream)
 		return more;
-	more->stream = bt_stream_create_with_id(w->stream_class, w->trace, core);
-	dt_ctf_push(w, more->stream ? bt_message_stream_beginning_create(w->iterator, more->stream)
-				    : NULL);
+	more->stream = dt_bt.stream_create_with_id(w->stream_class, w->trace, core);
+	dt_ctf_push(w, more->stream
+			       ? dt_bt.message_stream_beginning_create(w->iterator, more->stream)
+			       : NULL);
 	return more->stream ? more : NULL;
 }
 
@@ -80,9 +81,9 @@ void dt_ctf_loss(struct writing *w, struct core *c, uint64_t ticks)
 		if (c->packet)
 			dt_ctf_end_packet(w, c, c->last);
 	}
-	m = bt_message_discarded_events_create_with_default_clock_snapshots(w->iterator, c->stream,
-									    c->last, ticks);
+	m = dt_bt.message_discarded_events_create_with_default_clock_snapshots(
+		w->iterator, c->stream, c->last, ticks);
 	if (m)
-		bt_message_discarded_events_set_count(m, s->lost);
+		dt_bt.message_discarded_events_set_count(m, s->lost);
 	dt_ctf_push(w, m);
 }

@@ -89,13 +89,13 @@ static void set_payload(struct writing *w, bt_field *payload, const struct dt_si
 	describe(w, site, x);
 	dt_json_bytes(&w->text, "", 1);
 	dt_ctf_set_string(payload, TEXT, w->text.failed ? "" : (const char *)w->text.bytes.p);
-	if (bt_field_array_dynamic_set_length(values, n)) {
+	if (dt_bt.field_array_dynamic_set_length(values, n)) {
 		dt_ctf_push(w, NULL);
 		return;
 	}
 	for (unsigned i = 0; i < n; i++)
-		bt_field_integer_unsigned_set_value(
-			bt_field_array_borrow_element_field_by_index(values, i), x->value[i]);
+		dt_bt.field_integer_unsigned_set_value(
+			dt_bt.field_array_borrow_element_field_by_index(values, i), x->value[i]);
 }
 
 void dt_ctf_record(struct writing *w, struct core *c, uint32_t i, uint64_t ticks)
@@ -106,14 +106,14 @@ void dt_ctf_record(struct writing *w, struct core *c, uint32_t i, uint64_t ticks
 	bt_event *event;
 
 	dt_span_record(w->r, &w->span, i, &x);
-	m = bt_message_event_create_with_packet_and_default_clock_snapshot(
+	m = dt_bt.message_event_create_with_packet_and_default_clock_snapshot(
 		w->iterator, w->event_class[dt_ctf_class(x.kind)], c->packet, ticks);
 	dt_ctf_push(w, m);
 	if (!m)
 		return;
-	event = bt_message_event_borrow_event(m);
-	set_context(w, bt_event_borrow_common_context_field(event), &x);
-	set_payload(w, bt_event_borrow_payload_field(event), site, &x);
+	event = dt_bt.message_event_borrow_event(m);
+	set_context(w, dt_bt.event_borrow_common_context_field(event), &x);
+	set_payload(w, dt_bt.event_borrow_payload_field(event), site, &x);
 	w->moved += ticks != x.ticks;
 	c->last = ticks;
 	c->records++;

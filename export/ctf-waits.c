@@ -28,19 +28,20 @@ static bool open_waits(struct writing *w, uint64_t ticks)
 	struct core *c = &w->waiting;
 
 	if (!c->stream) {
-		c->stream = bt_stream_create(w->wait_class, w->trace);
-		dt_ctf_push(w, c->stream
-				       ? bt_message_stream_beginning_create(w->iterator, c->stream)
-				       : NULL);
+		c->stream = dt_bt.stream_create(w->wait_class, w->trace);
+		dt_ctf_push(
+			w, c->stream ? dt_bt.message_stream_beginning_create(w->iterator, c->stream)
+				     : NULL);
 	}
 	if (c->stream && !c->packet) {
-		c->packet = bt_packet_create(c->stream);
+		c->packet = dt_bt.packet_create(c->stream);
 		c->records = 0;
 		dt_ctf_push(
-			w, c->packet
-				   ? bt_message_packet_beginning_create_with_default_clock_snapshot(
-					     w->iterator, c->packet, ticks)
-				   : NULL);
+			w,
+			c->packet
+				? dt_bt.message_packet_beginning_create_with_default_clock_snapshot(
+					  w->iterator, c->packet, ticks)
+				: NULL);
 	}
 	return c->packet && !w->failed;
 }
@@ -55,16 +56,16 @@ void dt_ctf_wait(struct writing *w)
 
 	if (!open_waits(w, x->begin))
 		return;
-	m = bt_message_event_create_with_packet_and_default_clock_snapshot(
+	m = dt_bt.message_event_create_with_packet_and_default_clock_snapshot(
 		w->iterator, w->wait_event, c->packet, x->begin);
 	dt_ctf_push(w, m);
 	if (!m)
 		return;
-	f = bt_event_borrow_common_context_field(bt_message_event_borrow_event(m));
+	f = dt_bt.event_borrow_common_context_field(dt_bt.message_event_borrow_event(m));
 	dt_ctf_set_number(f, WAIT_TID, x->tid);
 	dt_ctf_set_number(f, WAIT_PID, t ? t->pid : 0);
 	dt_ctf_set_string(f, WAIT_THREAD, t ? t->name : "");
-	f = bt_event_borrow_payload_field(bt_message_event_borrow_event(m));
+	f = dt_bt.event_borrow_payload_field(dt_bt.message_event_borrow_event(m));
 	dt_ctf_set_string(f, WHY, x->why);
 	dt_ctf_set_number(f, DURATION, x->ticks);
 	c->last = x->begin;

@@ -4,8 +4,7 @@
 #ifndef DT_EXPORT_CTF_WORK_H
 #define DT_EXPORT_CTF_WORK_H
 
-#include <babeltrace2/babeltrace.h>
-
+#include "export/babeltrace.h"
 #include "export/export.h"
 
 #define PACKET_RECORDS 8192
@@ -63,19 +62,19 @@ struct writing {
 
 static inline bt_field *dt_ctf_member(bt_field *structure, unsigned i)
 {
-	return bt_field_structure_borrow_member_field_by_index(structure, i);
+	return dt_bt.field_structure_borrow_member_field_by_index(structure, i);
 }
 
 static inline void dt_ctf_set_number(bt_field *structure, unsigned i, uint64_t v)
 {
-	bt_field_integer_unsigned_set_value(dt_ctf_member(structure, i), v);
+	dt_bt.field_integer_unsigned_set_value(dt_ctf_member(structure, i), v);
 }
 
 /* Sets a text, which is never empty: libbabeltrace2 2.0.4 shows an empty text as that of the record
  * before. */
 static inline void dt_ctf_set_string(bt_field *structure, unsigned i, const char *s)
 {
-	bt_field_string_set_value(dt_ctf_member(structure, i), *s ? s : "-");
+	dt_bt.field_string_set_value(dt_ctf_member(structure, i), *s ? s : "-");
 }
 
 /* ---- ctf-classes.c ---- */

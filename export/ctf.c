@@ -25,30 +25,30 @@ static void set_clock(struct writing *w)
 
 	if (!frequency)
 		frequency = 1;
-	bt_clock_class_set_name(w->clock, "ticks");
-	bt_clock_class_set_description(w->clock, "the processor's cycle counter");
-	bt_clock_class_set_frequency(w->clock, frequency);
-	bt_clock_class_set_origin_is_unix_epoch(w->clock, false);
+	dt_bt.clock_class_set_name(w->clock, "ticks");
+	dt_bt.clock_class_set_description(w->clock, "the processor's cycle counter");
+	dt_bt.clock_class_set_frequency(w->clock, frequency);
+	dt_bt.clock_class_set_origin_is_unix_epoch(w->clock, false);
 	if (!dt_reader_clock(w->r, &first, &last) || !first.realtime_ns)
 		return;
 	offset = (__int128)first.realtime_ns * frequency / 1000000000 - first.ticks;
 	/* before 1970, which the format cannot express: times then count from tick 0 */
 	if (offset < 0)
 		return;
-	bt_clock_class_set_origin_is_unix_epoch(w->clock, true);
-	bt_clock_class_set_offset(w->clock, (int64_t)(offset / frequency),
-				  (uint64_t)(offset % frequency));
+	dt_bt.clock_class_set_origin_is_unix_epoch(w->clock, true);
+	dt_bt.clock_class_set_offset(w->clock, (int64_t)(offset / frequency),
+				     (uint64_t)(offset % frequency));
 }
 
 static void set_environment(struct writing *w)
 {
 	static const char *const keys[] = {"host", "kernel", "command"};
 
-	bt_trace_set_environment_entry_string(w->trace, "tracer_name", "devtrace");
+	dt_bt.trace_set_environment_entry_string(w->trace, "tracer_name", "devtrace");
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (dt_reader_meta(w->r, keys[i]))
-			bt_trace_set_environment_entry_string(w->trace, keys[i],
-							      dt_reader_meta(w->r, keys[i]));
+			dt_bt.trace_set_environment_entry_string(w->trace, keys[i],
+								 dt_reader_meta(w->r, keys[i]));
 }
 
 /* ---- what comes next ---- */
@@ -114,8 +114,8 @@ static void make(struct writing *w)
 	if (w->waiting.stream) {
 		if (w->waiting.packet)
 			dt_ctf_end_packet(w, &w->waiting, w->waiting.last);
-		dt_ctf_push(w, bt_message_stream_end_create(w->iterator, w->waiting.stream));
-		bt_stream_put_ref(w->waiting.stream);
+		dt_ctf_push(w, dt_bt.message_stream_end_create(w->iterator, w->waiting.stream));
+		dt_bt.stream_put_ref(w->waiting.stream);
 		w->waiting.stream = NULL;
 		return;
 	}
@@ -128,7 +128,7 @@ static void make(struct writing *w)
 		return;
 	if (w->core[w->ending].packet)
 		dt_ctf_end_packet(w, &w->core[w->ending], w->core[w->ending].last);
-	dt_ctf_push(w, bt_message_stream_end_create(w->iterator, w->core[w->ending].stream));
+	dt_ctf_push(w, dt_bt.message_stream_end_create(w->iterator, w->core[w->ending].stream));
 	w->ending++;
 }
 
@@ -139,7 +139,7 @@ static bt_message_iterator_class_next_method_status next(bt_self_message_iterato
 							 uint64_t room, uint64_t *count)
 {
 	struct writing *w =
-		bt_self_component_get_data(bt_self_message_iterator_borrow_component(self));
+		dt_bt.self_component_get_data(dt_bt.self_message_iterator_borrow_component(self));
 
 	w->iterator = self;
 	*count = 0;
@@ -156,9 +156,9 @@ static bt_message_iterator_class_next_method_status next(bt_self_message_iterato
 	}
 	if (w->failed) {
 		while (*count)
-			bt_message_put_ref(messages[--*count]);
+			dt_bt.message_put_ref(messages[--*count]);
 		while (w->given < w->pendings)
-			bt_message_put_ref(w->pending[w->given++]);
+			dt_bt.message_put_ref(w->pending[w->given++]);
 		return BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_ERROR;
 	}
 	return *count ? BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_OK
@@ -172,27 +172,27 @@ initialize(bt_self_component_source *self, bt_self_component_source_configuratio
 	bt_self_component *component = bt_self_component_source_as_self_component(self);
 	struct writing *w = data;
 
-	bt_self_component_set_data(component, w);
-	w->clock = bt_clock_class_create(component);
-	w->trace_class = bt_trace_class_create(component);
+	dt_bt.self_component_set_data(component, w);
+	w->clock = dt_bt.clock_class_create(component);
+	w->trace_class = dt_bt.trace_class_create(component);
 	if (!w->clock || !w->trace_class)
 		return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_MEMORY_ERROR;
-	bt_trace_class_set_assigns_automatic_stream_class_id(w->trace_class, true);
-	w->stream_class = bt_stream_class_create(w->trace_class);
-	w->trace = bt_trace_create(w->trace_class);
+	dt_bt.trace_class_set_assigns_automatic_stream_class_id(w->trace_class, true);
+	w->stream_class = dt_bt.stream_class_create(w->trace_class);
+	w->trace = dt_bt.trace_create(w->trace_class);
 	if (!w->stream_class || !w->trace)
 		return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_MEMORY_ERROR;
-	bt_stream_class_set_assigns_automatic_stream_id(w->stream_class, false);
+	dt_bt.stream_class_set_assigns_automatic_stream_id(w->stream_class, false);
 	set_clock(w);
 	dt_ctf_classes(w);
 	if (w->waits) {
-		w->wait_class = bt_stream_class_create(w->trace_class);
+		w->wait_class = dt_bt.stream_class_create(w->trace_class);
 		if (!w->wait_class)
 			return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_MEMORY_ERROR;
 		dt_ctf_wait_class(w);
 	}
 	set_environment(w);
-	return bt_self_component_source_add_output_port(self, "out", NULL, NULL)
+	return dt_bt.self_component_source_add_output_port(self, "out", NULL, NULL)
 		       ? BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_ERROR
 		       : BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_OK;
 }
@@ -202,16 +202,16 @@ initialize(bt_self_component_source *self, bt_self_component_source_configuratio
 /* Sets the error to what the library says was wrong first; its other causes follow from that. */
 static int library_error(struct writing *w, const char *what)
 {
-	const bt_error *error = bt_current_thread_take_error();
-	const bt_error_cause *cause = error && bt_error_get_cause_count(error)
-					      ? bt_error_borrow_cause_by_index(error, 0)
+	const bt_error *error = dt_bt.current_thread_take_error();
+	const bt_error_cause *cause = error && dt_bt.error_get_cause_count(error)
+					      ? dt_bt.error_borrow_cause_by_index(error, 0)
 					      : NULL;
 
 	if (!w->failed)
 		dt_fail(w->e, "%s%s%s", what, cause ? ": " : "",
-			cause ? bt_error_cause_get_message(cause) : "");
+			cause ? dt_bt.error_cause_get_message(cause) : "");
 	if (error)
-		bt_error_release(error);
+		dt_bt.error_release(error);
 	return -1;
 }
 
@@ -221,13 +221,14 @@ static int run(struct writing *w, bt_graph *graph, const bt_component_class_sour
 	const bt_component_source *source;
 	const bt_component_sink *sink;
 
-	if (bt_graph_add_source_component_with_initialize_method_data(
+	if (dt_bt.graph_add_source_component_with_initialize_method_data(
 		    graph, from, "devtrace", NULL, w, BT_LOGGING_LEVEL_NONE, &source) ||
-	    bt_graph_add_sink_component(graph, to, "file", params, BT_LOGGING_LEVEL_NONE, &sink) ||
-	    bt_graph_connect_ports(
-		    graph, bt_component_source_borrow_output_port_by_index_const(source, 0),
-		    bt_component_sink_borrow_input_port_by_index_const(sink, 0), NULL) ||
-	    bt_graph_run(graph) || w->failed)
+	    dt_bt.graph_add_sink_component(graph, to, "file", params, BT_LOGGING_LEVEL_NONE,
+					   &sink) ||
+	    dt_bt.graph_connect_ports(
+		    graph, dt_bt.component_source_borrow_output_port_by_index_const(source, 0),
+		    dt_bt.component_sink_borrow_input_port_by_index_const(sink, 0), NULL) ||
+	    dt_bt.graph_run(graph) || w->failed)
 		return library_error(w, "cannot write");
 	return 0;
 }
@@ -235,46 +236,46 @@ static int run(struct writing *w, bt_graph *graph, const bt_component_class_sour
 static void forget(struct writing *w)
 {
 	for (size_t i = 0; i < w->cores; i++) {
-		bt_packet_put_ref(w->core[i].packet);
-		bt_stream_put_ref(w->core[i].stream);
+		dt_bt.packet_put_ref(w->core[i].packet);
+		dt_bt.stream_put_ref(w->core[i].stream);
 	}
 	for (size_t i = 0; i < CLASSES; i++)
-		bt_event_class_put_ref(w->event_class[i]);
-	bt_packet_put_ref(w->waiting.packet);
-	bt_stream_put_ref(w->waiting.stream);
-	bt_event_class_put_ref(w->wait_event);
-	bt_stream_class_put_ref(w->wait_class);
+		dt_bt.event_class_put_ref(w->event_class[i]);
+	dt_bt.packet_put_ref(w->waiting.packet);
+	dt_bt.stream_put_ref(w->waiting.stream);
+	dt_bt.event_class_put_ref(w->wait_event);
+	dt_bt.stream_class_put_ref(w->wait_class);
 	free(w->wait);
-	bt_trace_put_ref(w->trace);
-	bt_stream_class_put_ref(w->stream_class);
-	bt_trace_class_put_ref(w->trace_class);
-	bt_clock_class_put_ref(w->clock);
+	dt_bt.trace_put_ref(w->trace);
+	dt_bt.stream_class_put_ref(w->stream_class);
+	dt_bt.trace_class_put_ref(w->trace_class);
+	dt_bt.clock_class_put_ref(w->clock);
 	free(w->core);
 	free(w->text.bytes.p);
 }
 
-int dt_export_ctf(struct dt_reader *r, const char *folder, struct dt_formats *formats,
+static int export(struct dt_reader *r, const char *folder, struct dt_formats *formats,
 		  uint64_t *moved, struct dt_error *e)
 {
 	struct writing w = {.r = r, .formats = formats, .e = e};
-	bt_message_iterator_class *iterator = bt_message_iterator_class_create(next);
+	bt_message_iterator_class *iterator = dt_bt.message_iterator_class_create(next);
 	bt_component_class_source *from =
-		iterator ? bt_component_class_source_create("devtrace", iterator) : NULL;
-	bt_value *params = bt_value_map_create();
-	bt_graph *graph = bt_graph_create(0);
+		iterator ? dt_bt.component_class_source_create("devtrace", iterator) : NULL;
+	bt_value *params = dt_bt.value_map_create();
+	bt_graph *graph = dt_bt.graph_create(0);
 	const bt_plugin *plugin = NULL;
 	struct dt_summary sum;
 	int rc = -1;
 
 	if (!from || !params || !graph ||
-	    bt_value_map_insert_string_entry(params, "path", folder) ||
-	    bt_value_map_insert_bool_entry(params, "assume-single-trace", true) ||
-	    bt_value_map_insert_bool_entry(params, "quiet", true)) {
+	    dt_bt.value_map_insert_string_entry(params, "path", folder) ||
+	    dt_bt.value_map_insert_bool_entry(params, "assume-single-trace", true) ||
+	    dt_bt.value_map_insert_bool_entry(params, "quiet", true)) {
 		dt_fail(e, "out of memory");
 		goto out;
 	}
-	bt_component_class_source_set_initialize_method(from, initialize);
-	if (bt_plugin_find("ctf", false, false, true, true, true, &plugin)) {
+	dt_bt.component_class_source_set_initialize_method(from, initialize);
+	if (dt_bt.plugin_find("ctf", false, false, true, true, true, &plugin)) {
 		library_error(&w,
 			      "cannot load babeltrace2's plugin 'ctf'; install libbabeltrace2-0");
 		goto out;
@@ -288,15 +289,21 @@ int dt_export_ctf(struct dt_reader *r, const char *folder, struct dt_formats *fo
 	}
 	w.first = sum.min_ticks;
 	w.end = sum.max_ticks;
-	rc = run(&w, graph, from, bt_plugin_borrow_sink_component_class_by_name_const(plugin, "fs"),
-		 params);
+	rc = run(&w, graph, from,
+		 dt_bt.plugin_borrow_sink_component_class_by_name_const(plugin, "fs"), params);
 	*moved = w.moved;
 out:
-	bt_graph_put_ref(graph);
+	dt_bt.graph_put_ref(graph);
 	forget(&w);
-	bt_plugin_put_ref(plugin);
-	bt_value_put_ref(params);
-	bt_component_class_source_put_ref(from);
-	bt_message_iterator_class_put_ref(iterator);
+	dt_bt.plugin_put_ref(plugin);
+	dt_bt.value_put_ref(params);
+	dt_bt.component_class_source_put_ref(from);
+	dt_bt.message_iterator_class_put_ref(iterator);
 	return rc;
+}
+
+int dt_export_ctf(struct dt_reader *r, const char *folder, struct dt_formats *formats,
+		  uint64_t *moved, struct dt_error *e)
+{
+	return dt_babeltrace_load(e) < 0 ? -1 : export(r, folder, formats, moved, e);
 }

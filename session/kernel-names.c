@@ -2,7 +2,6 @@
 /* Names and types of the kernel's functions. */
 #include "session/kernel-names.h"
 
-#include <bpf/btf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "core/search.h"
 #include "core/text.h"
+#include "session/btf.h"
 #include "symbols/prototype.h"
 
 struct symbol {
@@ -168,7 +168,7 @@ static uint32_t hash(const char *name)
 
 static const char *name_of(const struct dt_kernel_names *k, uint32_t id)
 {
-	return btf__name_by_offset(k->btf, btf__type_by_id(k->btf, id)->name_off);
+	return dt_btf.name_by_offset(k->btf, dt_btf.type_by_id(k->btf, id)->name_off);
 }
 
 /* Returns the slot of a function in the hash table, or the free one where it belongs. */
@@ -181,24 +181,27 @@ static uint32_t *slot(const struct dt_kernel_names *k, const char *name)
 	return &k->typed[i];
 }
 
-void dt_kernel_names_types(struct dt_kernel_names *k)
+int dt_kernel_names_types(struct dt_kernel_names *k, struct dt_error *e)
 {
 	uint32_t n, functions = 0;
 
 	if (k->btf)
-		return;
-	k->btf = btf__load_vmlinux_btf();
+		return 0;
+	if (dt_btf_load(e) < 0)
+		return -1;
+	k->btf = dt_btf.load_vmlinux_btf();
 	if (!k->btf)
-		return;
-	n = btf__type_cnt(k->btf);
+		return 0;
+	n = dt_btf.type_cnt(k->btf);
 	for (uint32_t i = 1; i < n; i++)
-		functions += btf_is_func(btf__type_by_id(k->btf, i));
+		functions += btf_is_func(dt_btf.type_by_id(k->btf, i));
 	for (k->slots = 1024; k->slots < 2 * functions;)
 		k->slots *= 2;
 	k->typed = calloc(k->slots, sizeof(*k->typed));
 	for (uint32_t i = 1; k->typed && i < n; i++)
-		if (btf_is_func(btf__type_by_id(k->btf, i)))
+		if (btf_is_func(dt_btf.type_by_id(k->btf, i)))
 			*slot(k, name_of(k, i)) = i;
+	return 0;
 }
 
 struct dt_kernel_names *dt_kernel_names_open(struct dt_error *e)
@@ -218,7 +221,8 @@ struct dt_kernel_names *dt_kernel_names_open(struct dt_error *e)
 
 void dt_kernel_names_close(struct dt_kernel_names *k)
 {
-	btf__free(k->btf);
+	if (k->btf)
+		dt_btf.free(k->btf);
 	free(k->text);
 	free(k->symbol);
 	free(k->typed);
@@ -272,10 +276,10 @@ bool dt_kernel_names_find(struct dt_kernel_names *k, uint64_t pc, struct dt_kern
 /* Returns the type without typedefs and qualifiers. */
 static const struct btf_type *plain(const struct btf *b, uint32_t id)
 {
-	const struct btf_type *t = btf__type_by_id(b, id);
+	const struct btf_type *t = dt_btf.type_by_id(b, id);
 
 	while (t && (btf_is_mod(t) || btf_is_typedef(t)))
-		t = btf__type_by_id(b, t->type);
+		t = dt_btf.type_by_id(b, t->type);
 	return t;
 }
 
@@ -339,7 +343,7 @@ void dt_kernel_names_signature(struct dt_kernel_names *k, const char *name, char
 		return;
 	}
 	id = k->typed ? *slot(k, name) : 0;
-	proto = id ? btf__type_by_id(k->btf, btf__type_by_id(k->btf, id)->type) : NULL;
+	proto = id ? dt_btf.type_by_id(k->btf, dt_btf.type_by_id(k->btf, id)->type) : NULL;
 	if (!proto || !btf_is_func_proto(proto))
 		return;
 	p = btf_params(proto);
@@ -352,7 +356,7 @@ void dt_kernel_names_signature(struct dt_kernel_names *k, const char *name, char
 		}
 		describe(k->btf, p[i].type, type, &registers);
 		n += dt_format(out + n, size - n, "%s%s:%s@", comma,
-			       btf__name_by_offset(k->btf, p[i].name_off), type);
+			       dt_btf.name_by_offset(k->btf, p[i].name_off), type);
 		if (n >= size)
 			break;
 		if (registers == 1 && at < 4 && type[0] != 'a')

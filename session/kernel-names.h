@@ -16,9 +16,9 @@ struct dt_kernel_symbol {
 
 /* Reads the names. Returns NULL and an error when the kernel tells no addresses (kptr_restrict). */
 struct dt_kernel_names *dt_kernel_names_open(struct dt_error *e);
-/* Reads the types, if there are any, which takes as long as reading the names. Must be called
- * before functions are recorded whose signatures are wanted. */
-void dt_kernel_names_types(struct dt_kernel_names *n);
+/* Reads the types, if the kernel has any, which takes as long as reading the names. Must be called
+ * before functions are recorded whose signatures are wanted. -1 and an error: libbpf is missing. */
+int dt_kernel_names_types(struct dt_kernel_names *n, struct dt_error *e);
 /* Frees the names and types. */
 void dt_kernel_names_close(struct dt_kernel_names *n);
 

@@ -142,7 +142,8 @@ static int make_functions(struct dt_kernel_range *x, const struct dt_range *r, s
 		if (!x->set)
 			return dt_fail(e, "out of memory");
 	}
-	dt_kernel_functions(x->k);
+	if (dt_kernel_functions(x->k, e) < 0)
+		return -1;
 	x->number = number++;
 	if (dt_kernel_tell(x->k, e, "trace %s new s%u\n", x->set, x->number) < 0)
 		return -1;

@@ -236,8 +236,8 @@ struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned 
 		goto fail_map;
 	if (trace_functions(k, pattern, n, e) < 0)
 		goto fail_map;
-	if (n)
-		dt_kernel_functions(k);
+	if (n && dt_kernel_functions(k, e) < 0)
+		goto fail_map;
 	return k;
 fail_map:
 	unmap_rings(k);
@@ -275,9 +275,9 @@ struct dt_kernel_points *dt_kernel_points(const struct dt_kernel *k)
 	return k->points;
 }
 
-void dt_kernel_functions(struct dt_kernel *k)
+int dt_kernel_functions(struct dt_kernel *k, struct dt_error *e)
 {
-	dt_kernel_names_types(k->names);
+	return dt_kernel_names_types(k->names, e);
 }
 
 bool dt_kernel_named(const struct dt_kernel *k, const char *name, struct dt_kernel_symbol *s)

@@ -66,8 +66,8 @@ static inline bool dt_kernel_address(uint64_t pc)
 bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s);
 
 /* Reads the types of the kernel's functions, by which their signatures are known. Has to be called
- * before functions are recorded, not while they are. */
-void dt_kernel_functions(struct dt_kernel *k);
+ * before functions are recorded, not while they are. -1 and an error: libbpf is missing. */
+int dt_kernel_functions(struct dt_kernel *k, struct dt_error *e);
 
 /* Finds the first function with that name. False: there is none. */
 bool dt_kernel_named(const struct dt_kernel *k, const char *name, struct dt_kernel_symbol *s);

@@ -46,10 +46,10 @@ static bool keep_waiting(void *ctx)
 {
 	struct waiter *w = ctx;
 
-	if (fuse_session_exited(w->m->fuse))
+	if (dt_fuse.session_exited(w->m->fuse))
 		return false;
-	if (!w->answered && fuse_req_interrupted(w->req) && ++w->turns >= GRACE) {
-		fuse_reply_err(w->req, EINTR);
+	if (!w->answered && dt_fuse.req_interrupted(w->req) && ++w->turns >= GRACE) {
+		dt_fuse.reply_err(w->req, EINTR);
 		w->answered = true;
 	}
 	return true;
@@ -69,7 +69,7 @@ static bool lock_for(struct waiter *w, struct handle *h)
 		if (pthread_mutex_clocklock(&h->lock, CLOCK_MONOTONIC, &until) == 0)
 			return true;
 		if (!keep_waiting(w) && !w->answered) {
-			fuse_reply_err(w->req, EIO);
+			dt_fuse.reply_err(w->req, EIO);
 			w->answered = true;
 		}
 		if (w->answered)
@@ -124,7 +124,7 @@ static int snapshot(struct waiter *w, struct handle *h)
 /* Has the first n bytes of h->line obeyed; returns 0 or an errno. */
 static int obey(struct waiter *w, struct handle *h, size_t n)
 {
-	pid_t pid = fuse_req_ctx(w->req)->pid;
+	pid_t pid = dt_fuse.req_ctx(w->req)->pid;
 	struct dt_client c;
 	struct dt_error e;
 	int err = 0;
@@ -180,9 +180,9 @@ static void write_ctl(struct waiter *w, struct handle *h, const char *text, size
 	if (w->answered)
 		return;
 	if (err)
-		fuse_reply_err(w->req, err);
+		dt_fuse.reply_err(w->req, err);
 	else
-		fuse_reply_write(w->req, size);
+		dt_fuse.reply_write(w->req, size);
 }
 
 /* ---- trace ---- */
@@ -223,7 +223,7 @@ static void say_lost(struct dt_mount *m, const char *session, pid_t pid, uint64_
 static int take_some(struct waiter *w, struct handle *h, struct dt_client *c, size_t max, int ms,
 		     long *n)
 {
-	pid_t pid = fuse_req_ctx(w->req)->pid;
+	pid_t pid = dt_fuse.req_ctx(w->req)->pid;
 	uint64_t position = 0, lost = 0;
 	struct dt_error e;
 
@@ -277,7 +277,7 @@ static int take_waiting(struct waiter *w, struct handle *h, size_t max, bool may
 		else if (n == 0 && !may_block)
 			err = EAGAIN;
 		else if (n == 0 &&
-			 (fuse_req_interrupted(w->req) || fuse_session_exited(w->m->fuse)))
+			 (dt_fuse.req_interrupted(w->req) || dt_fuse.session_exited(w->m->fuse)))
 			err = EINTR;
 	}
 	return err;
@@ -294,7 +294,7 @@ static void read_trace(struct waiter *w, struct handle *h, size_t size, bool wai
 	if (w->answered)
 		return;
 	if (err)
-		fuse_reply_err(w->req, err);
+		dt_fuse.reply_err(w->req, err);
 	else
 		dt_mount_reply(w->req, h->text, h->n);
 }
@@ -303,12 +303,12 @@ static void read_trace(struct waiter *w, struct handle *h, size_t size, bool wai
 
 void dt_mount_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct waiter w = {.req = req, .m = fuse_req_userdata(req)};
+	struct waiter w = {.req = req, .m = dt_fuse.req_userdata(req)};
 	struct handle *h = calloc(1, sizeof(*h));
 	int access = fi->flags & O_ACCMODE, err = 0;
 
 	if (!h) {
-		fuse_reply_err(req, ENOMEM);
+		dt_fuse.reply_err(req, ENOMEM);
 		return;
 	}
 	pthread_mutex_init(&h->lock, NULL);
@@ -330,10 +330,10 @@ void dt_mount_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		err = h->writes ? EACCES : 0;
 	}
 	fi->fh = (uint64_t)(uintptr_t)h;
-	if (!err && !w.answered && fuse_reply_open(req, fi) == 0)
+	if (!err && !w.answered && dt_fuse.reply_open(req, fi) == 0)
 		return;
 	if (err && !w.answered)
-		fuse_reply_err(req, err);
+		dt_fuse.reply_err(req, err);
 	pthread_mutex_destroy(&h->lock);
 	free(h->text);
 	free(h);
@@ -343,7 +343,7 @@ void dt_mount_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		   struct fuse_file_info *fi)
 {
 	struct handle *h = (struct handle *)(uintptr_t)fi->fh;
-	struct waiter w = {.req = req, .m = fuse_req_userdata(req)};
+	struct waiter w = {.req = req, .m = dt_fuse.req_userdata(req)};
 	size_t at = (size_t)off;
 	int err = 0;
 
@@ -363,7 +363,7 @@ void dt_mount_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	if (w.answered)
 		goto out;
 	if (err) {
-		fuse_reply_err(req, err);
+		dt_fuse.reply_err(req, err);
 		goto out;
 	}
 	if (at > h->n)
@@ -382,7 +382,7 @@ void dt_mount_write(fuse_req_t req, fuse_ino_t ino, const char *text, size_t siz
 		    struct fuse_file_info *fi)
 {
 	struct handle *h = (struct handle *)(uintptr_t)fi->fh;
-	struct waiter w = {.req = req, .m = fuse_req_userdata(req)};
+	struct waiter w = {.req = req, .m = dt_fuse.req_userdata(req)};
 
 	if (!lock_for(&w, h))
 		return;
@@ -395,19 +395,19 @@ void dt_mount_write(fuse_req_t req, fuse_ino_t ino, const char *text, size_t siz
 void dt_mount_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct handle *h = (struct handle *)(uintptr_t)fi->fh;
-	struct waiter w = {.req = req, .m = fuse_req_userdata(req)};
+	struct waiter w = {.req = req, .m = dt_fuse.req_userdata(req)};
 	int err = 0;
 
 	/* a process that is killed closes its files, and must not wait then for a request of its
 	 * own */
 	if (pthread_mutex_trylock(&h->lock) != 0) {
-		fuse_reply_err(req, 0);
+		dt_fuse.reply_err(req, 0);
 		return;
 	}
 	if (h->line_n)
 		err = obey(&w, h, h->line_n);
 	if (!w.answered)
-		fuse_reply_err(req, err);
+		dt_fuse.reply_err(req, err);
 	pthread_mutex_unlock(&h->lock);
 }
 
@@ -422,5 +422,5 @@ void dt_mount_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	free(h->line);
 	free(h->text);
 	free(h);
-	fuse_reply_err(req, 0);
+	dt_fuse.reply_err(req, 0);
 }

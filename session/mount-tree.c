@@ -134,7 +134,7 @@ static bool attributes(struct dt_mount *m, fuse_ino_t ino, struct stat *st)
 
 void dt_mount_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct dt_mount *m = fuse_req_userdata(req);
+	struct dt_mount *m = dt_fuse.req_userdata(req);
 	struct fuse_entry_param e = {.ino = 0};
 	char session[64];
 
@@ -154,9 +154,9 @@ void dt_mount_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 			if (strcmp(name, file_name[i]) == 0)
 				e.ino = parent + (fuse_ino_t)i;
 	if (e.ino && attributes(m, e.ino, &e.attr))
-		fuse_reply_entry(req, &e);
+		dt_fuse.reply_entry(req, &e);
 	else
-		fuse_reply_err(req, ENOENT);
+		dt_fuse.reply_err(req, ENOENT);
 }
 
 void dt_mount_readlink(fuse_req_t req, fuse_ino_t ino)
@@ -164,19 +164,19 @@ void dt_mount_readlink(fuse_req_t req, fuse_ino_t ino)
 	const char *to = kernel_file(ino);
 
 	if (to)
-		fuse_reply_readlink(req, to);
+		dt_fuse.reply_readlink(req, to);
 	else
-		fuse_reply_err(req, EINVAL);
+		dt_fuse.reply_err(req, EINVAL);
 }
 
 void dt_mount_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct stat st;
 
-	if (attributes(fuse_req_userdata(req), ino, &st))
-		fuse_reply_attr(req, &st, 0);
+	if (attributes(dt_fuse.req_userdata(req), ino, &st))
+		dt_fuse.reply_attr(req, &st, 0);
 	else
-		fuse_reply_err(req, ENOENT);
+		dt_fuse.reply_err(req, ENOENT);
 }
 
 /*
@@ -186,7 +186,7 @@ void dt_mount_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int set
 		      struct fuse_file_info *fi)
 {
 	if (set & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID))
-		fuse_reply_err(req, EPERM);
+		dt_fuse.reply_err(req, EPERM);
 	else
 		dt_mount_getattr(req, ino, fi);
 }
@@ -205,7 +205,7 @@ struct listing {
 static void add_entry(struct listing *l, const char *name, fuse_ino_t ino, mode_t mode)
 {
 	struct stat st = {.st_ino = ino, .st_mode = mode};
-	size_t size = fuse_add_direntry(l->req, NULL, 0, name, NULL, 0);
+	size_t size = dt_fuse.add_direntry(l->req, NULL, 0, name, NULL, 0);
 
 	if (l->n + size > l->room) {
 		size_t room = 2 * l->room + size + 4096;
@@ -217,7 +217,7 @@ static void add_entry(struct listing *l, const char *name, fuse_ino_t ino, mode_
 		l->text = more;
 		l->room = room;
 	}
-	fuse_add_direntry(l->req, l->text + l->n, size, name, &st, (off_t)(l->n + size));
+	dt_fuse.add_direntry(l->req, l->text + l->n, size, name, &st, (off_t)(l->n + size));
 	l->n += size;
 }
 
@@ -234,13 +234,13 @@ void dt_mount_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct listing *l = calloc(1, sizeof(*l));
 	struct stat st;
 
-	if (!l || !attributes(fuse_req_userdata(req), ino, &st)) {
-		fuse_reply_err(req, l ? ENOENT : ENOMEM);
+	if (!l || !attributes(dt_fuse.req_userdata(req), ino, &st)) {
+		dt_fuse.reply_err(req, l ? ENOENT : ENOMEM);
 		free(l);
 		return;
 	}
 	l->req = req;
-	l->m = fuse_req_userdata(req);
+	l->m = dt_fuse.req_userdata(req);
 	add_entry(l, ".", ino, S_IFDIR);
 	add_entry(l, "..", ROOT, S_IFDIR);
 	if (ino == ROOT) {
@@ -256,7 +256,7 @@ void dt_mount_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 			add_entry(l, file_name[i], ino + (fuse_ino_t)i, S_IFREG);
 	}
 	fi->fh = (uint64_t)(uintptr_t)l;
-	fuse_reply_open(req, fi);
+	dt_fuse.reply_open(req, fi);
 }
 
 void dt_mount_reply(fuse_req_t req, const char *data, size_t n)
@@ -264,12 +264,12 @@ void dt_mount_reply(fuse_req_t req, const char *data, size_t n)
 	char *copy = malloc(n + 1);
 
 	if (!copy) {
-		fuse_reply_err(req, ENOMEM);
+		dt_fuse.reply_err(req, ENOMEM);
 		return;
 	}
 	if (n)
 		memcpy(copy, data, n);
-	fuse_reply_buf(req, copy, n);
+	dt_fuse.reply_buf(req, copy, n);
 	free(copy);
 }
 
@@ -280,7 +280,7 @@ void dt_mount_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	size_t at = (size_t)off, end = at;
 
 	if (l->failed) {
-		fuse_reply_err(req, ENOMEM);
+		dt_fuse.reply_err(req, ENOMEM);
 		return;
 	}
 	/* only whole entries are sent; each says where the next one begins */
@@ -301,5 +301,5 @@ void dt_mount_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *
 
 	free(l->text);
 	free(l);
-	fuse_reply_err(req, 0);
+	dt_fuse.reply_err(req, 0);
 }

@@ -4,12 +4,11 @@
 #ifndef DT_SESSION_MOUNT_WORK_H
 #define DT_SESSION_MOUNT_WORK_H
 
-#define FUSE_USE_VERSION 312
-#include <fuse3/fuse_lowlevel.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "session/fuse.h"
 #include "session/mount.h"
 
 #define DT_MOUNT_LOG_BYTES 65536u /* kept of the file `log' */

@@ -286,7 +286,7 @@ static int mount_quietly(struct dt_mount *m, struct dt_error *e)
 		old[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 		dup2(fd < 2 || said < 0 ? null : said, fd);
 	}
-	rc = fuse_session_mount(m->fuse, m->directory);
+	rc = dt_fuse.session_mount(m->fuse, m->directory);
 	for (int fd = 0; fd < 3; fd++) {
 		dup2(old[fd] < 0 ? null : old[fd], fd);
 		if (old[fd] >= 0)
@@ -313,7 +313,7 @@ struct dt_mount *dt_mount_new(const char *directory, struct dt_error *e)
 	struct fuse_args args = FUSE_ARGS_INIT(3, argv);
 	struct dt_mount *m;
 
-	if (needs(e) < 0)
+	if (dt_fuse_load(e) < 0 || needs(e) < 0)
 		return NULL;
 	m = calloc(1, sizeof(*m));
 	if (m)
@@ -330,8 +330,8 @@ struct dt_mount *dt_mount_new(const char *directory, struct dt_error *e)
 	}
 	if (make_directory(m, e) < 0)
 		goto fail_lock;
-	m->fuse = fuse_session_new(&args, &ops, sizeof(ops), m);
-	fuse_opt_free_args(&args);
+	m->fuse = dt_fuse.session_new(&args, &ops, sizeof(ops), m);
+	dt_fuse.opt_free_args(&args);
 	if (!m->fuse) {
 		dt_fail(e, "FUSE can not be used");
 		goto fail_directory;
@@ -342,7 +342,7 @@ struct dt_mount *dt_mount_new(const char *directory, struct dt_error *e)
 	watch_own_end(m);
 	return m;
 fail_session:
-	fuse_session_destroy(m->fuse);
+	dt_fuse.session_destroy(m->fuse);
 fail_directory:
 	if (m->made)
 		rmdir(m->directory);
@@ -368,7 +368,7 @@ static void *link_when_served(void *mount)
 
 int dt_mount_serve(struct dt_mount *m, bool aloud, int ready, struct dt_error *e)
 {
-	struct fuse_loop_config *config = fuse_loop_cfg_create();
+	struct fuse_loop_config *config = dt_fuse.loop_cfg_create();
 	pthread_t thread;
 	int rc;
 
@@ -376,33 +376,33 @@ int dt_mount_serve(struct dt_mount *m, bool aloud, int ready, struct dt_error *e
 	m->ready = ready;
 	if (!config)
 		return dt_fail(e, "out of memory");
-	fuse_loop_cfg_set_max_threads(config, THREADS);
-	if (fuse_set_signal_handlers(m->fuse) < 0) {
-		fuse_loop_cfg_destroy(config);
+	dt_fuse.loop_cfg_set_max_threads(config, THREADS);
+	if (dt_fuse.set_signal_handlers(m->fuse) < 0) {
+		dt_fuse.loop_cfg_destroy(config);
 		return dt_fail(e, "no signal handlers");
 	}
 	/* in a thread, since it looks at a file that this process has to serve meanwhile */
 	rc = pthread_create(&thread, NULL, link_when_served, m);
 	if (rc == 0) {
-		rc = fuse_session_loop_mt(m->fuse, config);
+		rc = dt_fuse.session_loop_mt(m->fuse, config);
 		m->mounted = false;
-		fuse_session_unmount(m->fuse); /* ends what the thread may be waiting for */
+		dt_fuse.session_unmount(m->fuse); /* ends what the thread may be waiting for */
 		pthread_join(thread, NULL);
 		take_link(m);
 		rc = rc < 0 ? dt_fail(e, "serving %s: %s", m->directory, strerror(-rc)) : 0;
 	} else {
 		rc = dt_fail(e, "no thread: %s", strerror(rc));
 	}
-	fuse_remove_signal_handlers(m->fuse);
-	fuse_loop_cfg_destroy(config);
+	dt_fuse.remove_signal_handlers(m->fuse);
+	dt_fuse.loop_cfg_destroy(config);
 	return rc;
 }
 
 void dt_mount_free(struct dt_mount *m)
 {
 	if (m->mounted)
-		fuse_session_unmount(m->fuse);
-	fuse_session_destroy(m->fuse);
+		dt_fuse.session_unmount(m->fuse);
+	dt_fuse.session_destroy(m->fuse);
 	unwatch_own_end(m);
 	if (m->made)
 		rmdir(m->directory);

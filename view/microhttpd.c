@@ -2,41 +2,24 @@
 /* A library that is loaded when it is needed. */
 #include "view/microhttpd.h"
 
-#include <dlfcn.h>
-#include <stddef.h>
+#include "process/library.h"
 
 struct dt_microhttpd dt_mhd;
 
 int dt_microhttpd_load(struct dt_error *e)
 {
-	static const struct {
-		const char *name;
-		size_t offset;
-	} function[] = {
-#define X(name) {"MHD_" #name, offsetof(struct dt_microhttpd, name)},
+	static const struct dt_library_symbol symbol[] = {
+#define X(name) DT_LIBRARY_SYMBOL(dt_microhttpd, name, MHD_##name),
 		DT_MICROHTTPD(X)
 #undef X
 	};
-	void *library;
 
-	if (dt_mhd.start_daemon)
-		return 0;
-	/* the name by which a linked program would load it; the Makefile reads it from the
-	 * library */
-	library = dlopen(DT_MICROHTTPD_SONAME, RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		return dt_fail(e, "pages can not be served: %s; it is in Debian's libmicrohttpd12",
-			       dlerror());
-	for (size_t i = 0; i < sizeof(function) / sizeof(*function); i++) {
-		void *f = dlsym(library, function[i].name);
-
-		if (!f) {
-			dt_fail(e, "pages can not be served: %s", dlerror());
-			dt_mhd = (struct dt_microhttpd){.start_daemon = NULL};
-			dlclose(library);
-			return -1;
-		}
-		*(void **)((char *)&dt_mhd + function[i].offset) = f;
-	}
-	return 0;
+	return dt_library_load(&(struct dt_library){.file = DT_MICROHTTPD_SONAME,
+						    .package = "libmicrohttpd12",
+						    .what = "pages can not be served",
+						    .symbol = symbol,
+						    .symbols = sizeof(symbol) / sizeof(*symbol),
+						    .table = &dt_mhd,
+						    .size = sizeof(dt_mhd)},
+			       e);
 }

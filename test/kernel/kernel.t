@@ -44,8 +44,11 @@ image() {
 		known "$d/bin/known" && known "$d/bin/known80" -DINT80 && known "$d/bin/known32" -m32 &&
 		gcc -O2 -Wall -I"$here/../.." -o "$d/bin/map" "$here/map.c" || return
 	cp "$(command -v fusermount3)" "$d/bin/" || return
-	# libgcc_s: what a thread that ends needs, and is not linked to
-	{ ldd "$devtrace" | grep -o '/[^ ]*'; ldconfig -p | grep -o '/[^ ]*x86_64[^ ]*/libgcc_s.so.1' | head -n 1; } | while read -r lib; do
+	# what is loaded when it is used: libgcc_s by a thread that ends, libbpf and FUSE by devtrace, with what they need
+	mapfile -t loaded < <(for lib in libgcc_s.so.1 libbpf.so.1 libfuse3.so.3; do
+		ldconfig -p | grep -o "/[^ ]*x86_64[^ ]*/$lib" | head -n 1
+	done)
+	{ ldd "$devtrace" "${loaded[@]}" | grep -oE '(^|[[:space:]])/[^ :]*( |$)' | tr -d '[:blank:]' | sort -u; printf '%s\n' "${loaded[@]}"; } | while read -r lib; do
 		mkdir -p "$d${lib%/*}" && cp -L "$lib" "$d$lib"
 	done
 	for f in "$here"/guest/*.sh; do [ "${f##*/}" = run.sh ] || cp "$f" "$d/cases/"; done

@@ -105,8 +105,9 @@ bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol 
 	return false;
 }
 
-void dt_kernel_functions(struct dt_kernel *k)
+int dt_kernel_functions(struct dt_kernel *k, struct dt_error *e)
 {
+	return 0;
 }
 
 bool dt_kernel_named(const struct dt_kernel *k, const char *name, struct dt_kernel_symbol *s)

@@ -7,13 +7,13 @@ TFLAGS   := -std=gnu11 -I. -Os -ffreestanding -fno-builtin -mgeneral-regs-only -
 
 TOBJ     := $(TB)/hook.o $(TB)/inside.o $(patsubst %.c,$(B)/%.o,$(wildcard target/*.c))
 
-$(TB)/%.o: arch/x86_64/target/%.c | deps
+$(TB)/%.o: arch/x86_64/target/%.c | needs
 	@mkdir -p $(@D)
 	$(TARGETCC) $(TFLAGS) -c -o $@ $<
-$(B)/target/%.o: target/%.c | deps
+$(B)/target/%.o: target/%.c | needs
 	@mkdir -p $(@D)
 	$(TARGETCC) $(TFLAGS) -c -o $@ $<
-$(TB)/%.o: arch/x86_64/target/%.S | deps
+$(TB)/%.o: arch/x86_64/target/%.S | needs
 	@mkdir -p $(@D)
 	$(TARGETCC) -I. -MMD -MP -c -o $@ $<
 $(TB)/blob.elf $(TB)/other.elf: $(TOBJ) arch/x86_64/target/blob.ld
