@@ -4,13 +4,14 @@
 # They are not position-independent, and undefined behaviour traps (ASan says where, handle_sigill): without 10 MB of
 # descriptions to relocate and to look for leaks in, a command starts in a third of the time.
 # A null pointer to no bytes (qsort, memcpy) is not taken for a fault.
+# STATIC=1 (make static): one file without shared libraries, packaging/static/static.mk.
 # FUZZ=1 fuzzers: by clang, with those and with libFuzzer, what test/fuzz/ tries everything that reads with.
 
 PREFIX   ?= /usr/local
 CC       ?= gcc
 CFLAGS   ?= $(if $(SAN)$(FUZZ),-O1 -g1,-O2 -g)
 comma    := ,
-B        := build$(if $(FUZZ),/fuzz,$(if $(SAN),/san))
+B        := build$(if $(FUZZ),/fuzz,$(if $(SAN),/san,$(if $(STATIC),/static)))
 # What runs in a traced process is never built for fuzzing: arch/x86_64/target/target.mk. clang's check of pointers
 # minds NULL + 0, which is nothing.
 TARGETCC := $(CC)
@@ -19,6 +20,7 @@ CC       := clang
 SAN      := 1
 endif
 PIE      := $(if $(SAN),no-pie,pie)
+LINKPIE  := $(if $(STATIC),static-pie,$(PIE))
 SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer) \
 	$(if $(SAN),$(if $(FUZZ),,-fsanitize-undefined-trap-on-error -fno-sanitize=nonnull-attribute)) \
 	$(if $(FUZZ),-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined -fno-sanitize=pointer-overflow)
@@ -31,8 +33,8 @@ GUARD   := $(call has,-fstack-protector-strong) $(call has,-fcf-protection) $(if
 LEVEL   := $(shell echo '\#include <features.h>' | $(CC) -Werror -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -E - >/dev/null 2>&1 && echo 3 || echo 2)
 FORTIFY  = $(if $(SAN),,$(if $(filter -O -O1 -O2 -O3 -Os -Og,$(lastword $(filter -O%,$(CFLAGS)))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(LEVEL)))
 LDGUARD := -Wl,-z,relro,-z,now,-z,noexecstack
-ALL       = -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(GUARD) $(FORTIFY) -f$(PIE) $(SANFLAGS) $(CFLAGS) -MMD -MP
-LINK      = $(CC) -$(PIE) $(LDGUARD) $(SANFLAGS) $(CFLAGS)
+ALL       = -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(GUARD) $(FORTIFY) -f$(PIE) $(if $(STATIC),-DDT_STATIC -ffunction-sections -fdata-sections) $(SANFLAGS) $(CFLAGS) -MMD -MP
+LINK      = $(CC) -$(LINKPIE) $(LDGUARD) $(if $(STATIC),-s -Wl$(comma)--gc-sections) $(SANFLAGS) $(CFLAGS)
 LIBS     := -ldw -lelf -llzma -lsqlite3 -lzstd -liberty -lZydis -lseccomp -lpthread -lm
 # What only some commands use is loaded when they use it (process/library.h), by the name that the linker would have
 # taken from it.
@@ -55,7 +57,7 @@ TOOL    := $(PROGSRC:%.c=$(B)/%)
 FUZZER  := $(FUZZSRC:%.c=$(B)/%)
 
 # The extension is not built with sanitizers: the programs that load it have none. Its sources are those of devtrace itself.
-all: $(B)/devtrace $(if $(SAN),,$(B)/libdevtrace-sqlite.so $(B)/libdevtrace.so) $(B)/lib/as $(B)/devtrace.pc $(B)/devtrace-clang.pc
+all: $(B)/devtrace $(if $(SAN)$(STATIC),,$(B)/libdevtrace-sqlite.so $(B)/libdevtrace.so) $(B)/lib/as $(B)/devtrace.pc $(B)/devtrace-clang.pc
 
 $(B)/devtrace: $(CMDOBJ) $(B)/libdevtrace.a
 	$(LINK) -o $@ $(CMDOBJ) $(B)/libdevtrace.a $(LIBS)
@@ -107,6 +109,15 @@ $(B)/devtrace.pc $(B)/devtrace-clang.pc: $(B)/%.pc: instrument/%.pc.in
 
 include arch/x86_64/target/target.mk
 include library/library.mk
+ifdef STATIC
+include packaging/static/static.mk
+else
+# one file without shared libraries, build/static/devtrace
+static:
+	@sh ./install-deps.sh build static
+	$(MAKE) STATIC=1 static
+	ls -l build/static/devtrace
+endif
 
 $(B)/test/unit/%: $(B)/test/unit/%.o $(B)/libdevtrace.a
 	$(LINK) -o $@ $(filter %.o,$^) $(B)/libdevtrace.a $(LIBS) -lcmocka
@@ -223,6 +234,6 @@ install: all install-library
 clean:
 	rm -rf build
 
-.PHONY: all tests fuzzers needs deps test check prototypes format format-wanted lint demo bench soak mutate install install-dkms clean
+.PHONY: all tests static fuzzers needs deps test check prototypes format format-wanted lint demo bench soak mutate install install-dkms clean
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

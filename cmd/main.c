@@ -9,6 +9,7 @@
 
 #include "cmd/commands.h"
 #include "process/confine.h"
+#include "process/library.h"
 #include "process/limits.h"
 #include "process/rights.h"
 
@@ -113,6 +114,7 @@ int main(int argc, char **argv)
 {
 	char means[128];
 
+	dt_library_prepare();
 	if (argc < 2) {
 		help(stderr);
 		return 2;
@@ -127,6 +129,9 @@ int main(int argc, char **argv)
 		/* commands work without confinement, too: here one can see whether there is any */
 		printf("what only reads is confined by: %s\n",
 		       dt_confine_means(means, sizeof(means)));
+		if (DT_IS_STATIC)
+			puts("one static program: without libbabeltrace2 (export --ctf) and "
+			     "libdebuginfod (debuginfod servers)");
 		return 0;
 	}
 	dt_limits_raise();

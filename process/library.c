@@ -5,6 +5,23 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#ifdef DT_STATIC
+#include <nss.h>
+
+void dt_library_prepare(void)
+{
+	static const char *const what[] = {"passwd", "group", "services", "protocols"};
+
+	for (size_t i = 0; i < sizeof(what) / sizeof(*what); i++)
+		__nss_configure_lookup(what[i], "files");
+	__nss_configure_lookup("hosts", "files dns");
+}
+#else
+void dt_library_prepare(void)
+{
+}
+#endif
+
 static int fail(const struct dt_library *l, void *library, struct dt_error *e)
 {
 	const char *why = dlerror();

@@ -19,6 +19,13 @@
 #define DT_IS_STATIC 0
 #endif
 
+/*
+ * Called first of all: the static program has names of users and hosts looked up by itself, in
+ * files and by DNS, whatever /etc/nsswitch.conf says, since the libraries named there are made for
+ * the machine's own C library.
+ */
+void dt_library_prepare(void);
+
 /* A function or variable of a library, and where its address belongs in the table. */
 struct dt_library_symbol {
 	const char *name;

@@ -17,6 +17,7 @@
 
 #include "process/aside.h"
 #include "process/confine.h"
+#include "process/library.h"
 
 /* The library's functions, as its manual page debuginfod_find_debuginfo(3) has them. */
 struct library {
@@ -60,8 +61,13 @@ static bool load(struct library *l)
 	static const char *const name[] = {"debuginfod_begin", "debuginfod_find_debuginfo",
 					   "debuginfod_set_progressfn"};
 	void *function[sizeof(name) / sizeof(*name)];
-	void *library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+	void *library;
 
+	if (DT_IS_STATIC) {
+		tell(DT_DEBUGINFOD_MISSING, "the static program loads no libraries", -1);
+		return false;
+	}
+	library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
 	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++) {
 		function[i] = library ? dlsym(library, name[i]) : NULL;
 		if (!function[i]) {
