@@ -10,15 +10,44 @@
 
 #define SHORT 4096u /* ticks: durations below this have their text made in advance */
 
+/* Returns the unit for a duration in ns: by what it is divided, *name what it is called. */
+static uint64_t unit_of(const struct calls *k, uint64_t ns, const char **name)
+{
+	static const struct {
+		const char *name;
+		uint64_t by;
+	} all[] = {[DT_UNITS_US] = {"us  ", 1},
+		   [DT_UNITS_MS] = {"ms  ", 1000},
+		   [DT_UNITS_S] = {"s   ", 1000000}};
+	enum dt_calls_units u = k->units;
+
+	if (u == DT_UNITS_AUTO)
+		u = ns < 1000000 ? DT_UNITS_US : ns < 1000000000 ? DT_UNITS_MS : DT_UNITS_S;
+	*name = all[u].name;
+	return all[u].by;
+}
+
 /* Writes a duration in sixteen columns, "     12.345 us  ", or more if it needs them. */
 char *dt_calls_any_duration(const struct calls *k, char *p, uint64_t ticks)
 {
-	uint64_t ns = (uint64_t)((unsigned __int128)ticks * k->ns_per_tick_32 >> 32);
-	uint64_t us = ns < UINT32_MAX ? (uint32_t)ns / 1000 : ns / 1000;
-	unsigned rest = (unsigned)(ns - 1000 * us);
+	uint64_t ns = (uint64_t)((unsigned __int128)ticks * k->ns_per_tick_32 >> 32), us;
+	const char *unit = "us  ";
+	unsigned rest;
 	char digits[DT_DIGITS];
 	size_t n;
 
+	if (k->units == DT_UNITS_NS) {
+		n = dt_text_decimal(digits, ns);
+		memset(p, ' ', 16);
+		p += n < 11 ? 11 - n : 0;
+		memcpy(p, digits, n);
+		memcpy(p + n, " ns  ", 5);
+		return p + n + 5;
+	}
+	if (k->units != DT_UNITS_US)
+		ns /= unit_of(k, ns, &unit);
+	us = ns < UINT32_MAX ? (uint32_t)ns / 1000 : ns / 1000;
+	rest = (unsigned)(ns - 1000 * us);
 	n = dt_text_decimal(digits, us);
 	memset(p, ' ', 16);
 	p += n < 7 ? 7 - n : 0;
@@ -28,8 +57,9 @@ char *dt_calls_any_duration(const struct calls *k, char *p, uint64_t ticks)
 	*p++ = (char)('0' + rest / 100);
 	*p++ = (char)('0' + rest / 10 % 10);
 	*p++ = (char)('0' + rest % 10);
-	memcpy(p, " us  ", 5);
-	return p + 5;
+	*p++ = ' ';
+	memcpy(p, unit, 4);
+	return p + 4;
 }
 
 /* Makes the texts of short durations in advance: most calls are short. */
@@ -49,7 +79,7 @@ char *dt_calls_start(const struct calls *k, char *p, uint32_t tid, uint32_t leve
 {
 	unsigned spaces = 2 * (level < DEEPEST ? level : DEEPEST);
 
-	if (k->merge) {
+	if (k->merge && !k->fields.chosen) {
 		char digits[DT_DIGITS];
 		size_t n = dt_text_decimal(digits, dt_reader_number(k->reader, tid));
 
@@ -183,13 +213,13 @@ static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t 
 	unsigned at = 0;
 	uint32_t flag;
 
-	if (!flags && !k->colour) {
+	if (!flags && !k->terminal.colour) {
 		memcpy(p, "  /* ", 5);
 		p = dt_format_name(&k->formats, p + 5, *function);
 		memcpy(p, " */", 3);
 		return p + 3;
 	}
-	p = stpcpy(p, k->colour ? "  \033[2m/*" : "  /*");
+	p = stpcpy(p, k->terminal.colour ? "  \033[2m/*" : "  /*");
 	if (function) {
 		*p++ = ' ';
 		p = dt_format_name(&k->formats, p, *function);
@@ -205,13 +235,40 @@ static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t 
 	}
 	if (flags & DT_CALL_WAITED)
 		p = put_wait(k, stpcpy(p, separator), c, function != NULL);
-	return stpcpy(p, k->colour ? " */\033[0m" : " */");
+	return stpcpy(p, k->terminal.colour ? " */\033[0m" : " */");
 }
 
-static void end_line(struct calls *k, const char *line, char *p)
+static void end_line(struct calls *k, char *line, char *p)
 {
+	size_t n;
+
 	*p++ = '\n';
-	dt_out_used(k->out, (size_t)(p - line));
+	n = (size_t)(p - line);
+	if (__builtin_expect(k->terminal.columns != 0, 0))
+		n = dt_terminal_cut(&k->terminal, line, n);
+	dt_out_used(k->out, n);
+}
+
+/* Writes the chosen columns of a line about a call. */
+static char *put_columns(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
+			 enum dt_kept_kind kind)
+{
+	bool at_end = kind == DT_KEPT_CLOSE || c->flags & DT_CALL_NO_ENTRY;
+
+	return dt_calls_columns(k, p,
+				&(struct dt_calls_line){.call = c,
+							.tid = tid,
+							.ticks = at_end ? c->end : c->begin,
+							.ends = kind != DT_KEPT_OPEN});
+}
+
+char *dt_calls_other_columns(struct calls *k, char *p, struct output *to, uint32_t tid,
+			     uint64_t ticks)
+{
+	if (!k->fields.chosen)
+		return dt_calls_blank(p);
+	k->before = &to->before;
+	return dt_calls_columns(k, p, &(struct dt_calls_line){.tid = tid, .ticks = ticks});
 }
 
 /* full: the values from the records after the call's entry, or NULL. */
@@ -226,7 +283,8 @@ static inline char *put_call(struct calls *k, char *p, const struct dt_call *c,
 static inline char *put_open(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
 			     uint32_t level, const struct dt_full *full)
 {
-	p = dt_calls_start(k, dt_calls_blank(p), tid, level);
+	p = k->fields.chosen ? put_columns(k, p, c, tid, DT_KEPT_OPEN) : dt_calls_blank(p);
+	p = dt_calls_start(k, p, tid, level);
 	p = put_call(k, p, c, full);
 	*p++ = ' ';
 	*p++ = '{';
@@ -258,7 +316,8 @@ static char *put_times(const struct calls *k, char *p, const struct dt_call *c)
 static char *put_close(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
 		       uint32_t level)
 {
-	p = dt_calls_start(k, put_times(k, p, c), tid, level);
+	p = k->fields.chosen ? put_columns(k, p, c, tid, DT_KEPT_CLOSE) : put_times(k, p, c);
+	p = dt_calls_start(k, p, tid, level);
 	*p++ = '}';
 	p = put_result(k, p, c);
 	return put_marks(k, p, marked_end(c, true), &c->function, c, tid);
@@ -280,7 +339,8 @@ static char *put_some_marks(struct calls *k, char *p, uint32_t flags, const stru
 static inline char *put_whole(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
 			      uint32_t level, const struct dt_full *full)
 {
-	p = dt_calls_start(k, put_times(k, p, c), tid, level);
+	p = k->fields.chosen ? put_columns(k, p, c, tid, DT_KEPT_WHOLE) : put_times(k, p, c);
+	p = dt_calls_start(k, p, tid, level);
 	p = put_call(k, p, c, full);
 	p = put_result(k, p, c);
 	if (c->flags & (MARKED_BEGIN | MARKED_END | DT_CALL_WAITED))
@@ -305,6 +365,7 @@ void dt_calls_call_text(struct calls *k, struct output *to, enum dt_kept_kind ki
 {
 	char *text = dt_out_room(k->out, LINE), *p;
 
+	k->before = &to->before;
 	p = kind == DT_KEPT_OPEN    ? put_open(k, text, c, tid, level, full)
 	    : kind == DT_KEPT_CLOSE ? put_close(k, text, c, tid, level)
 				    : put_whole(k, text, c, tid, level, full);
@@ -316,10 +377,13 @@ void dt_calls_call_text(struct calls *k, struct output *to, enum dt_kept_kind ki
 void dt_calls_remember(struct calls *k, const struct dt_call *c)
 {
 	const struct dt_full *full = k->fulls.n ? dt_full_of(&k->fulls, c->id) : NULL;
-	char *text = dt_out_room(k->out, LINE), *p = put_whole(k, text, c, c->tid, 0, full);
+	char *text = dt_out_room(k->out, LINE), *p;
 
+	k->before = &k->last_before;
+	p = put_whole(k, text, c, c->tid, 0, full);
 	*p++ = '\n';
-	dt_last_lines_add(&k->last, c->end, c->tid, text, (size_t)(p - text));
+	dt_last_lines_add(&k->last, c->end, c->tid, text,
+			  dt_terminal_cut(&k->terminal, text, (size_t)(p - text)));
 	k->failed |= k->last.no_memory;
 }
 

@@ -25,7 +25,8 @@ void dt_calls_on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, ui
 	dt_calls_open_callers(k, to, tid);
 	caller = dt_pair_caller_note(k->pair);
 	text = dt_out_room(k->out, LINE);
-	p = dt_calls_start(k, dt_calls_blank(text), tid, dt_calls_next_level(caller));
+	p = dt_calls_other_columns(k, text, to, tid, begin ? begin : UINT64_MAX);
+	p = dt_calls_start(k, p, tid, dt_calls_next_level(caller));
 	p = stpcpy(p, "/* ");
 	p += dt_text_decimal(p, lost);
 	p = stpcpy(p, " records lost here");
@@ -129,7 +130,8 @@ static bool is_of_hidden(struct calls *k)
  * that it happened in. own: the thread recorded it itself, so it belongs to the innermost call.
  * NULL: it is not shown.
  */
-static struct output *start_line(struct calls *k, uint32_t tid, bool own, char **text, char **p)
+static struct output *start_line(struct calls *k, uint32_t tid, uint64_t ticks, bool own,
+				 char **text, char **p)
 {
 	struct output *to;
 
@@ -140,7 +142,7 @@ static struct output *start_line(struct calls *k, uint32_t tid, bool own, char *
 		return NULL;
 	dt_calls_open_callers(k, to, tid);
 	*text = dt_out_room(k->out, LINE);
-	*p = dt_calls_start(k, dt_calls_blank(*text), tid,
+	*p = dt_calls_start(k, dt_calls_other_columns(k, *text, to, tid, ticks), tid,
 			    dt_calls_next_level(dt_pair_caller_note(k->pair)));
 	return to;
 }
@@ -164,10 +166,13 @@ static void print_event(struct calls *k, const struct dt_record *r, unsigned mas
 	}
 	event = dt_out_kept(&line, &n);
 	k->failed |= !event;
-	to = event ? start_line(k, r->tid, true, &text, &p) : NULL;
+	to = event ? start_line(k, r->tid, r->ticks, true, &text, &p) : NULL;
 	if (!to)
 		return;
 	p = stpcpy(p, "* ");
+	/* of a line that is cut at a terminal's edge, so much is enough */
+	if (k->terminal.columns && n >= LINE - 1024)
+		n = LINE - 1025;
 	if (n < LINE - 1024) {
 		memcpy(p, event, n);
 		p += n;
@@ -228,7 +233,7 @@ static void print_point(struct calls *k, const struct dt_site *site, const struc
 	struct output *to;
 	char *text, *p;
 
-	to = start_line(k, r->tid, true, &text, &p);
+	to = start_line(k, r->tid, r->ticks, true, &text, &p);
 	if (!to)
 		return;
 	p = stpcpy(p, "* ");
@@ -267,7 +272,7 @@ void dt_calls_on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t 
 	/* a core that runs none of the threads says nothing of any thread */
 	if (r.kind == DT_SWITCH && (s->tid == DT_NO_TID || !dt_calls_wants(k, s->tid)))
 		return;
-	to = start_line(k, s->tid, r.kind != DT_SWITCH && r.kind != DT_RUNDOWN, &text, &p);
+	to = start_line(k, s->tid, r.ticks, r.kind != DT_SWITCH && r.kind != DT_RUNDOWN, &text, &p);
 	if (!to)
 		return;
 	end = put_other(k, stpcpy(p, "/* "), &r);

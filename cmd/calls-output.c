@@ -6,29 +6,27 @@
 
 #include "core/text.h"
 
-static const char *thread_name(const struct calls *k, uint32_t tid)
-{
-	const struct dt_thread_info *t = dt_reader_thread(k->reader, tid);
-
-	return t ? t->name : "";
-}
-
 void dt_calls_print_thread(struct calls *k, uint32_t tid)
 {
-	const char *name = thread_name(k, tid);
-	struct dt_out *o = k->out;
+	const struct dt_thread_info *t = dt_reader_thread(k->reader, tid);
+	char *line = dt_out_room(k->out, LINE), *p = stpcpy(line, "# thread ");
+	size_t processes;
 
-	dt_out_text(o, "# thread ");
 	if (tid == DT_NO_TID)
-		dt_out_text(o, "none");
+		p = stpcpy(p, "none");
 	else
-		dt_out_decimal(o, dt_reader_number(k->reader, tid));
-	if (name[0]) {
-		dt_out_text(o, " (");
-		dt_out_text(o, name);
-		dt_out_char(o, ')');
+		p += dt_text_decimal(p, dt_reader_number(k->reader, tid));
+	if (t && t->name[0])
+		p = stpcpy(dt_calls_quotable(stpcpy(p, " ("), t->name), ")");
+	dt_reader_processes(k->reader, &processes);
+	if (t && t->pid && processes > 1) {
+		p = stpcpy(p, ", process ");
+		p += dt_text_decimal(p, dt_reader_number(k->reader, t->pid));
+		if (*dt_calls_program(k, t))
+			p = stpcpy(dt_calls_quotable(stpcpy(p, " ("), dt_calls_program(k, t)), ")");
 	}
-	dt_out_char(o, '\n');
+	*p++ = '\n';
+	dt_out_used(k->out, dt_terminal_cut(&k->terminal, line, (size_t)(p - line)));
 }
 
 static struct output *new_output(struct calls *k, uint32_t tid)
@@ -65,8 +63,9 @@ struct output *dt_calls_find_output(struct calls *k, uint32_t tid)
 }
 
 /* Writes or keeps a line of text that stands at dt_out_room(). */
-void dt_calls_text(struct calls *k, struct output *to, const char *text, size_t n)
+void dt_calls_text(struct calls *k, struct output *to, char *text, size_t n)
 {
+	n = dt_terminal_cut(&k->terminal, text, n);
 	if (to->direct)
 		dt_out_used(k->out, n);
 	else

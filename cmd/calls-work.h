@@ -11,6 +11,8 @@
 #include "cmd/kept-lines.h"
 #include "cmd/last-lines.h"
 #include "cmd/open.h"
+#include "cmd/terminal.h"
+#include "core/plain.h"
 #include "filter/failures.h"
 #include "show/entry-records.h"
 #include "show/format.h"
@@ -28,11 +30,42 @@
 /* Bytes that a line can have: a call, indentation, marks. */
 #define LINE (DT_CALL_TEXT + 8192)
 
+enum dt_calls_field {
+	DT_FIELD_TIME,
+	DT_FIELD_SINCE,
+	DT_FIELD_ELAPSED,
+	DT_FIELD_DURATION,
+	DT_FIELD_SELF,
+	DT_FIELD_CPU,
+	DT_FIELD_WAIT,
+	DT_FIELD_CORE,
+	DT_FIELD_THREAD,
+	DT_FIELD_NAME,
+	DT_FIELD_PROCESS,
+	DT_FIELD_PROGRAM,
+	DT_FIELD_MODULE,
+	DT_FIELD_DEPTH,
+	DT_FIELDS
+};
+
+/* Units that durations are printed in. */
+enum dt_calls_units { DT_UNITS_US, DT_UNITS_AUTO, DT_UNITS_NS, DT_UNITS_MS, DT_UNITS_S };
+
+/* The columns that are chosen. None: the usual ones, which are printed faster. */
+struct dt_calls_fields {
+	uint8_t field[DT_FIELDS]; /* enum dt_calls_field, each once */
+	unsigned n;
+	bool chosen;	/* --fields was given */
+	bool also;	/* beside the usual ones */
+	uint64_t first; /* ticks: the trace's first record */
+};
+
 /* The lines of a thread, or, with --merge, of all threads. Those of the first are written at once,
  * those of the others when it is their turn. */
 struct output {
 	uint32_t tid;
 	bool direct;
+	uint64_t before; /* ticks of the line before, for the field `elapsed'; 0: none */
 	struct dt_kept kept;
 };
 
@@ -46,8 +79,14 @@ struct calls {
 	const char *min_text;
 	uint64_t min; /* ticks */
 	uint32_t depth;
-	bool merge, colour, failed, subtract;
-	bool only_failed; /* only calls that failed */
+	bool merge, failed, subtract;
+	struct dt_terminal terminal;
+	struct dt_calls_fields fields;
+	enum dt_calls_units units;
+	bool units_said, header, no_header;
+	uint64_t *before;     /* of where the line goes that is being made: see struct output */
+	uint64_t last_before; /* the same for the last lines */
+	bool only_failed;     /* only calls that failed */
 	const char *filter_text;
 	struct dt_choosing choice; /* only calls that its filter wants; NULL: all */
 	bool single;		   /* a line for each call of these: not the calls around it */
@@ -84,7 +123,7 @@ struct calls {
  * NULL: out of memory, which has been noted. */
 struct output *dt_calls_find_output(struct calls *k, uint32_t tid);
 /* Write or keep a line of text that stands at dt_out_room(); text of any length elsewhere. */
-void dt_calls_text(struct calls *k, struct output *to, const char *text, size_t n);
+void dt_calls_text(struct calls *k, struct output *to, char *text, size_t n);
 void dt_calls_bytes(struct calls *k, struct output *to, const char *text, size_t n);
 /* Writes the heading of a thread's lines. */
 void dt_calls_print_thread(struct calls *k, uint32_t tid);
@@ -108,12 +147,40 @@ static inline struct output *dt_calls_output(struct calls *k, uint32_t tid)
 	return dt_calls_find_output(k, tid);
 }
 
+/* ---- calls-fields.c ---- */
+
+/* What a line is about. */
+struct dt_calls_line {
+	const struct dt_call *call; /* NULL: no call */
+	uint32_t tid;
+	uint64_t ticks; /* UINT64_MAX: not known */
+	bool ends;	/* it is the call's last line */
+};
+
+/* Parses "since,duration", "+since" (before the usual ones) or "none". False: it is wrong, which
+ * has been reported. */
+bool dt_calls_fields_parse(struct dt_calls_fields *f, const char *text);
+/* Parses "us", "auto", ... False: it is wrong, which has been reported. */
+bool dt_calls_units_parse(enum dt_calls_units *u, const char *text);
+/* Says whether the trace knows all that is chosen. merge: the usual ones are also that of the
+ * thread. Returns 0, or the exit status. */
+int dt_calls_fields_begin(struct dt_calls_fields *f, struct dt_reader *r, bool merge);
+/* Writes the chosen columns of a line; l NULL: so many spaces. */
+char *dt_calls_columns(struct calls *k, char *p, const struct dt_calls_line *l);
+/* Returns the name of the program that a thread's process executes; "": it is not known. */
+const char *dt_calls_program(const struct calls *k, const struct dt_thread_info *t);
+/* Writes the line that names the columns. */
+void dt_calls_print_header(struct calls *k);
+
 /* ---- calls-lines.c ---- */
 
 /* Makes the texts of short durations in advance: most calls are short. */
 void dt_calls_short_durations(struct calls *k);
 /* For dt_calls_duration(), of any length. */
 char *dt_calls_any_duration(const struct calls *k, char *p, uint64_t ticks);
+/* Writes the columns of a line that is not about a call; ticks UINT64_MAX: when is not known. */
+char *dt_calls_other_columns(struct calls *k, char *p, struct output *to, uint32_t tid,
+			     uint64_t ticks);
 /* Writes what stands before a line's text: the thread, with --merge, and the indentation. */
 char *dt_calls_start(const struct calls *k, char *p, uint32_t tid, uint32_t level);
 /* Write a line about a call: its first, if it has lines inside it; its last; its only one. */
@@ -142,6 +209,12 @@ static inline char *dt_calls_duration(const struct calls *k, char *p, uint64_t t
 	return dt_calls_any_duration(k, p, ticks);
 }
 
+static inline char *dt_calls_spaces(char *p, size_t n)
+{
+	memset(p, ' ', n);
+	return p + n;
+}
+
 /* Writes sixteen columns without a duration. */
 static inline char *dt_calls_blank(char *p)
 {
@@ -164,7 +237,8 @@ static inline void dt_calls_line(struct calls *k, struct output *to, enum dt_kep
 
 	if (__builtin_expect(k->fulls.n != 0, 0) && kind != DT_KEPT_CLOSE)
 		full = dt_full_of(&k->fulls, c->id);
-	if (full || (!to->direct && kind != DT_KEPT_OPEN && dt_calls_has_fate(k, c))) {
+	if (full || k->fields.chosen ||
+	    (!to->direct && kind != DT_KEPT_OPEN && dt_calls_has_fate(k, c))) {
 		dt_calls_call_text(k, to, kind, c, tid, level, full);
 		return;
 	}

@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analyse/meanings.h"
@@ -35,6 +36,12 @@ static const char help[] =
 	"      --subtract         durations without what recording cost\n"
 	"      --from TIME        begin there: 1.5ms after the first record, or a number of ticks\n"
 	"      --to TIME          end there\n"
+	"  -O, --fields LIST      the columns: time, since, elapsed, duration, self, cpu, wait, core,\n"
+	"                         thread, name, process, program, module, depth; +LIST: these\n"
+	"                         before the usual ones; none\n"
+	"      --units UNIT       auto (default at a terminal), ns, us (default), ms, s\n"
+	"      --header, --no-header  with, without a line that names the columns (default: at a\n"
+	"                         terminal, and with --fields)\n" DT_TERMINAL_HELP
 	"  -h, --help             show this\n"
 	"\n"
 	"A duration is on the line that ends a call. Marked are calls that ended unwound (by\n"
@@ -199,6 +206,30 @@ static int load_stacks(struct calls *k)
 	return 2;
 }
 
+/* Makes what lines are made with. False: out of memory. */
+static bool make_output(struct calls *k, const struct dt_pair_events *events)
+{
+	k->ns_per_tick_32 = (uint64_t)(dt_reader_ns_per_tick(k->reader) * 4294967296.0 + 0.5);
+	dt_calls_short_durations(k);
+	k->formats.reader = k->reader;
+	k->keep = (struct dt_keep){.fd = -1, .memory_max = KEPT_IN_MEMORY};
+	k->out = malloc(sizeof(*k->out));
+	k->texts.fn = dt_calls_on_text;
+	k->texts.ctx = k;
+	k->pair = dt_pair_new(k->reader, events, true);
+	if (!k->pair || !k->out) {
+		dt_pair_free(k->pair);
+		return false;
+	}
+	k->choice.pair = k->pair;
+	k->out->fd = STDOUT_FILENO;
+	k->out->n = 0;
+	k->out->failed = false;
+	if (k->header)
+		dt_calls_print_header(k);
+	return true;
+}
+
 static int run(struct calls *k)
 {
 	struct dt_pair_events events = {.begin = on_begin,
@@ -225,28 +256,16 @@ static int run(struct calls *k)
 		return 2;
 	if (k->backtrace && (rc = load_stacks(k)))
 		return rc;
+	if ((rc = dt_calls_fields_begin(&k->fields, k->reader, k->merge)))
+		return rc;
 	k->late = k->min || k->only_failed || k->choice.filter;
 	k->single = (k->only_failed || k->choice.filter) && !k->backtrace;
 	k->failures.meanings = dt_meanings_of(k->reader);
 	k->until = range.to ? range.to : UINT64_MAX;
 	if (dt_reader_pauses(k->reader, on_pause, k) < 0)
 		return dt_cmd_fail("the pauses in the file can not be read");
-	k->ns_per_tick_32 = (uint64_t)(dt_reader_ns_per_tick(k->reader) * 4294967296.0 + 0.5);
-	dt_calls_short_durations(k);
-	k->formats.reader = k->reader;
-	k->keep = (struct dt_keep){.fd = -1, .memory_max = KEPT_IN_MEMORY};
-	k->out = malloc(sizeof(*k->out));
-	k->texts.fn = dt_calls_on_text;
-	k->texts.ctx = k;
-	k->pair = dt_pair_new(k->reader, &events, true);
-	if (!k->pair || !k->out) {
-		dt_pair_free(k->pair);
+	if (!make_output(k, &events))
 		return dt_cmd_fail("out of memory");
-	}
-	k->choice.pair = k->pair;
-	k->out->fd = STDOUT_FILENO;
-	k->out->n = 0;
-	k->out->failed = false;
 	rc = dt_reader_start(k->reader, &range, &e);
 	while (!rc && !k->failed && (rc = dt_reader_next(k->reader, &s, &e)) > 0) {
 		rc = 0;
@@ -315,6 +334,36 @@ static int refuse(const struct calls *k)
 	return -1;
 }
 
+/* Takes an option without a choice of calls. False: it is none of these. *status >= 0: it is wrong,
+ * which has been reported; exit with that. */
+static bool take_form(struct calls *k, int c, int *status)
+{
+	switch (c) {
+	case 4:
+		return k->merge = true;
+	case 5:
+		return k->subtract = true;
+	case 6:
+		return k->only_failed = true;
+	case 'B':
+		return k->backtrace = true;
+	case 'O':
+		*status = dt_calls_fields_parse(&k->fields, optarg) ? -1 : 2;
+		return true;
+	case 8:
+		k->units_said = true;
+		*status = dt_calls_units_parse(&k->units, optarg) ? -1 : 2;
+		return true;
+	case 9:
+	case 10:
+		k->header = c == 9;
+		k->no_header = c == 10;
+		return true;
+	default:
+		return dt_terminal_option(&k->terminal, c, status);
+	}
+}
+
 /* Parses the options. Returns -1: go on; otherwise the exit status. */
 static int parse(int argc, char **argv, struct calls *k)
 {
@@ -331,14 +380,19 @@ static int parse(int argc, char **argv, struct calls *k)
 						{"failed", no_argument, NULL, 6},
 						{"last", required_argument, NULL, 7},
 						{"backtrace", no_argument, NULL, 'B'},
+						{"fields", required_argument, NULL, 'O'},
+						{"units", required_argument, NULL, 8},
+						{"header", no_argument, NULL, 9},
+						{"no-header", no_argument, NULL, 10},
+						DT_TERMINAL_LONG,
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	struct dt_error e;
-	int c;
+	int c, status = -1;
 
 	/* `devtrace PROG` calls this after it has parsed options of its own */
 	optind = 0;
-	while ((c = getopt_long(argc, argv, "F:N:f:t:D:Bh", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "F:N:f:t:D:BO:h", options, NULL)) != -1) {
 		switch (c) {
 		case 'F':
 		case 'N':
@@ -367,39 +421,42 @@ static int parse(int argc, char **argv, struct calls *k)
 			if (!add_thread(k, optarg))
 				return 2;
 			break;
-		case 4:
-			k->merge = true;
-			break;
-		case 5:
-			k->subtract = true;
-			break;
-		case 6:
-			k->only_failed = true;
-			break;
 		case 7:
 			if (!parse_number(optarg, "number of lines", &k->last.most))
 				return 2;
-			break;
-		case 'B':
-			k->backtrace = true;
 			break;
 		case 'h':
 			fputs(help, stdout);
 			return 0;
 		default:
-			return dt_cmd_usage("calls");
+			if (!take_form(k, c, &status))
+				return dt_cmd_usage("calls");
+			if (status >= 0)
+				return status;
 		}
 	}
 	return refuse(k);
 }
 
+/* Chooses what is different at a terminal: what a person reads there, and no script. */
+static void begin_output(struct calls *k)
+{
+	dt_terminal_begin(&k->terminal, true);
+	tzset(); /* reads a file */
+	if (!k->units_said && k->terminal.is)
+		k->units = DT_UNITS_AUTO;
+	if (!k->no_header)
+		k->header |= k->terminal.is || k->fields.chosen;
+}
+
 int dt_cmd_calls(int argc, char **argv)
 {
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
-	struct calls k = {.depth = UINT32_MAX, .colour = isatty(STDOUT_FILENO)};
+	struct calls k = {.depth = UINT32_MAX};
 	int status = parse(argc, argv, &k);
 
 	if (status < 0) {
+		begin_output(&k);
 		k.reader = dt_cmd_open(argc, argv, "calls", &needs, &status);
 		if (k.reader) {
 			status = run(&k);

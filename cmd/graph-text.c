@@ -6,6 +6,17 @@
 
 #include "export/export.h"
 
+/* The lines of the tree, in UTF-8 or as plain characters. */
+static const char *last_branch(const struct graph *k)
+{
+	return k->terminal.utf8 ? "└─ " : "`- ";
+}
+
+static const char *other_branch(const struct graph *k)
+{
+	return k->terminal.utf8 ? "├─ " : "|- ";
+}
+
 static void print_head(const struct graph *k)
 {
 	printf("%12s %7s %12s ", "total", "share", "self");
@@ -74,7 +85,8 @@ static void print_rest(const struct graph *k, uint32_t n, const struct dt_graph_
 
 	sum.timed = 0; /* self and mean would be meaningless for several functions together */
 	print_sum(k, &sum, of, false);
-	printf("  %s%s%u more below %g %%\n", k->branch, level == 1 ? "" : "└─ ", n, k->min);
+	printf("  %s%s%u more below %g %%\n", k->branch, level == 1 ? "" : last_branch(k), n,
+	       k->min);
 }
 
 /* Prints the children of a node, one in each line, and what is below them; they are `level' levels
@@ -106,13 +118,13 @@ static void print_children(struct graph *k, const struct dt_graph_tree *t, uint3
 		print_sum(k, &t->sum[c], of, self && !n->again);
 		printf("  %s%s%s%s", k->branch,
 		       level == 1 ? ""
-		       : last	  ? "└─ "
-				  : "├─ ",
+		       : last	  ? last_branch(k)
+				  : other_branch(k),
 		       dt_graph_name_of(k, n->function), n->again ? " (again)" : "");
 		print_notes(&t->sum[c]);
 		putchar('\n');
 		if (level > 1)
-			strcat(k->branch, last ? "   " : "│  ");
+			strcat(k->branch, last ? "   " : k->terminal.utf8 ? "│  " : "|  ");
 		print_children(k, t, c, of, level + 1, self);
 		k->branch[branch] = '\0';
 	}

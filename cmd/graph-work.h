@@ -6,6 +6,7 @@
 #include "analyse/graph.h"
 #include "cmd/open.h"
 #include "cmd/table.h"
+#include "cmd/terminal.h"
 
 #define FOCUSES 64 /* functions that one command can ask for: each call is counted for each */
 /* levels that are printed at most: nobody reads what is drawn further to the right */
@@ -26,6 +27,7 @@ struct graph {
 	bool cut;	      /* some levels below DEEPEST were not printed */
 	bool waits;	      /* the trace has switches: it is known what was waiting */
 	enum form form;
+	struct dt_terminal terminal;
 	char branch[3 * 4 * DEEPEST]; /* the lines of the tree before a name, UTF-8 */
 };
 

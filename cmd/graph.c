@@ -28,7 +28,7 @@ static const char help[] =
 	"      --subtract         times without what recording cost\n"
 	"      --dot              for Graphviz: functions as boxes, arrows from callers to "
 	"callees\n"
-	"      --json             as JSON, times in nanoseconds\n"
+	"      --json             as JSON, times in nanoseconds\n" DT_TERMINAL_HELP
 	"  -h, --help             show this\n"
 	"\n"
 	"Total: while a call was open; calls within each other count once. Self: without callees.\n"
@@ -373,12 +373,13 @@ static int parse(int argc, char **argv, struct graph *k)
 						{"subtract", no_argument, NULL, 5},
 						{"dot", no_argument, NULL, 6},
 						{"json", no_argument, NULL, 7},
+						DT_TERMINAL_LONG,
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	int c, status = -1;
 
 	while (status < 0 && (c = getopt_long(argc, argv, "D:m:F:N:f:h", options, NULL)) != -1) {
-		if (parse_option(k, c, &status))
+		if (parse_option(k, c, &status) || dt_terminal_option(&k->terminal, c, &status))
 			continue;
 		if (c == 6 || c == 7) {
 			enum form form = c == 6 ? DOT : JSON;
@@ -408,6 +409,9 @@ int dt_cmd_graph(int argc, char **argv)
 		const char *path = file ? argv[optind++] : DT_DEFAULT_FILE;
 		struct dt_error e;
 
+		dt_terminal_begin(&k.terminal, k.form == TEXT);
+		if (k.form == TEXT)
+			dt_terminal_cut_output(&k.terminal);
 		dt_needs_add(&needs, DT_NEED_TRACE, path);
 		status = dt_cmd_confine(&needs);
 		k.reader = status ? NULL : dt_reader_open(path, &e);

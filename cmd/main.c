@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The devtrace command: finds the subcommand. Each subcommand has a file, cmd/NAME.c. */
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -110,10 +112,20 @@ static int run_on_stack(int argc, char **argv)
 		pause();
 }
 
+/* Opens what is closed of the three standard descriptors, so that no file or socket gets its number
+ * and is then taken for the output. Writing to what was closed still fails. */
+static void open_standard(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			open("/dev/null", fd ? O_RDONLY : O_WRONLY);
+}
+
 int main(int argc, char **argv)
 {
 	char means[128];
 
+	open_standard();
 	dt_library_prepare();
 	if (argc < 2) {
 		help(stderr);

@@ -223,6 +223,9 @@ static int put_options(char **words, const struct dt_trace_command *c)
 		words[n++] = "-n";
 		words[n++] = "20";
 	}
+	/* the program has had the terminal: what comes now follows what it has written there */
+	if (!c->options.sums && !c->table)
+		words[n++] = "--no-pager";
 	if (c->options.backtrace)
 		words[n++] = "-B";
 	/* of many failures the last ones are the most likely to have ended the program */
@@ -238,7 +241,7 @@ int dt_cmd_run(int argc, char **argv)
 	struct stat st;
 	const char *tmp = getenv("TMPDIR");
 	char file[PATH_MAX];
-	char *words[6] = {"calls", file};
+	char *words[8] = {"calls", file};
 	struct dt_trace_command c = {.name = "devtrace",
 				     .usage = run_usage,
 				     .options = {.policy = DT_WAIT, .output = NULL},

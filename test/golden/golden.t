@@ -39,7 +39,7 @@ def shown(data):
 
 
 def run(command, cwd):
-    env = {**os.environ, 'PATH': ':'.join([os.path.dirname(DEVTRACE), HERE, os.environ['PATH']]), 'TZ': 'UTC', 'LC_ALL': 'C'}
+    env = {**os.environ, 'PATH': ':'.join([os.path.dirname(DEVTRACE), HERE, os.environ['PATH']]), 'TZ': 'UTC', 'LC_ALL': 'C.UTF-8'}
     done = subprocess.run(['bash', '-c', command], cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
     said = ''.join('! ' + line + '\n' for line in shown(done.stderr).rstrip('\n').split('\n')) if done.stderr else ''
     text = shown(done.stdout)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The program in which a person turns the pages of a listing, found as git finds it. */
+#ifndef DT_CMD_PAGER_H
+#define DT_CMD_PAGER_H
+
+/*
+ * Starts the pager that DEVTRACE_PAGER or PAGER names, or else less, and lets standard output lead
+ * to it, and standard error if that is a terminal. The command goes on in a child process; the
+ * process that called this waits for both, and ends as the child has. That a person leaves the
+ * pager before all has been written is no failure. If there is no pager, all stays as it is.
+ *
+ * To be called before this process confines itself, while it has no other thread of its own.
+ */
+void dt_pager_begin(void);
+
+#endif

@@ -1,0 +1,257 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What listings look like at a terminal: its width, colours, characters, the pager; and where there is none
+load read-helper
+
+# on COLUMNS KEYS COMMAND...: at a terminal of that width; standard error is the file err
+on() {
+	python3 "$BATS_TEST_DIRNAME/onpty.py" "$1" "$2" sh -c 'exec "$@" 2>err' sh "${@:3}"
+}
+
+# the same, standard error included
+on_with_errors() {
+	python3 "$BATS_TEST_DIRNAME/onpty.py" "$@"
+}
+
+# widest: the columns of the widest line on standard input, counted by python
+widest() {
+	python3 -c '
+import re, sys, unicodedata
+text = re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", sys.stdin.buffer.read().decode())
+print(max(sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line) for line in text.split("\n")))'
+}
+
+setup_file() {
+	export LC_ALL=C.UTF-8 TERM=xterm
+	unset NO_COLOR COLUMNS PAGER DEVTRACE_PAGER LESS
+}
+
+@test "at a terminal lines have its columns, with a mark where they are cut; elsewhere they are whole" {
+	sample
+	devtrace calls >whole
+	for columns in 1 2 20 34 80 200; do
+		on "$columns" '' devtrace calls --no-pager >shown
+		[ "$(widest <shown)" -le "$columns" ]
+	done
+	# nothing is cut that fits: each line begins as the whole one does
+	on 34 '' devtrace calls --no-pager --units us --no-header --color never >shown
+	python3 - <<-'P'
+		whole, shown = (open(name).read().split("\n") for name in ("whole", "shown"))
+		assert len(whole) == len(shown), (len(whole), len(shown))
+		for w, s in zip(whole, shown):
+		    assert s == w if len(w) <= 34 else len(s) == 34 and s == w[:33] + "\u2026", (w, s)
+	P
+	LC_ALL=C on 34 '' devtrace calls --no-pager | grep -q '>$'
+	on 34 '' devtrace calls --no-pager --wide --units us --no-header --color never | cmp - whole
+	COLUMNS=21 on 80 '' devtrace calls --no-pager >shown
+	[ "$(widest <shown)" = 21 ]
+	COLUMNS=x on 80 '' devtrace calls --no-pager >shown
+	[ "$(widest <shown)" -gt 21 ]
+	COLUMNS=20 devtrace calls | cmp - whole
+}
+
+@test "characters that take two columns, and those that take none, are counted as a terminal does" {
+	writetrace w.db <<-'TEXT'
+	clock 0 0
+	clock 2000000 1000000
+	thread 1 main
+	function 漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字 n:i4@0;v
+	function ééééééééééééééééééééééééééééééééé n:i4@0;v
+	E 漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字 0x2000 100 1
+	X 漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字 0x2000 200
+	E ééééééééééééééééééééééééééééééééé 0x2000 300 1
+	X ééééééééééééééééééééééééééééééééé 0x2000 400
+	TEXT
+	for columns in 20 29 30 31 40 52; do
+		on "$columns" '' devtrace calls --no-pager w.db >shown
+		[ "$(widest <shown)" -le "$columns" ]
+		[ "$(grep -c '…$' shown)" -ge 1 ]
+	done
+}
+
+@test "colours: at a terminal only, and NO_COLOR, TERM and --color are asked" {
+	sample
+	coloured() { grep -q $'\033'; }
+	on 80 '' devtrace calls --no-pager | coloured
+	! devtrace calls | coloured || false
+	! NO_COLOR=1 on 80 '' devtrace calls --no-pager | coloured || false
+	NO_COLOR='' on 80 '' devtrace calls --no-pager | coloured
+	for term in '' dumb unknown; do
+		! TERM=$term on 80 '' devtrace calls --no-pager | coloured || false
+	done
+	! env -u TERM python3 "$BATS_TEST_DIRNAME/onpty.py" 80 '' env -u TERM devtrace calls --no-pager | coloured || false
+	devtrace calls --color always | coloured
+	NO_COLOR=1 devtrace calls --color=always | coloured
+	! on 80 '' devtrace calls --no-pager --color never | coloured || false
+	# a cut line leaves no colour behind
+	on 40 '' devtrace calls --no-pager >shown
+	[ "$(grep -c $'\033\\[2m' shown)" = "$(grep -c $'\033\\[0m' shown)" ]
+	run devtrace calls --color red
+	[ "$status" = 2 ]
+	[[ $output == *"auto, always or never"* ]]
+}
+
+@test "the tree of graph is drawn in UTF-8 only where it can be shown" {
+	sample
+	LC_ALL=C.UTF-8 devtrace graph -m 0 >utf8
+	grep -q '└─' utf8
+	for words in LC_ALL=C LC_ALL=POSIX 'LC_ALL= LC_CTYPE= LANG=C' 'LC_ALL= LC_CTYPE= LANG=' LC_ALL=xx_XX LC_ALL=xx_XX.ISO-8859-1; do
+		env $words devtrace graph -m 0 >plain
+		! grep -q '[^ -~]' plain || false
+		sed 's/└─/`-/; s/├─/|-/; s/│/|/g' utf8 | cmp - plain
+	done
+	# a locale that is not on this machine still says what the terminal shows
+	LC_ALL=xx_XX.utf8 devtrace graph -m 0 | cmp - utf8
+	env LC_ALL= LC_CTYPE= LANG=xx_XX.UTF-8 "$(command -v devtrace)" graph -m 0 | cmp - utf8
+	on 60 '' devtrace graph -m 0 --no-pager >shown
+	[ "$(widest <shown)" -le 60 ]
+}
+
+@test "a pager is found as git finds it, gets all there is, and may be left early" {
+	sample
+	cat >page <<-'SH'
+	#!/bin/sh
+	{ echo "LESS=$LESS"; cat; } >"$PAGED"
+	SH
+	chmod +x page
+	export PAGED=$PWD/paged
+	PAGER=$PWD/page on 80 '' devtrace calls --wide --units us --no-header --color never >shown
+	[ ! -s shown ]
+	devtrace calls | cat <(echo LESS=FRX) - | cmp - paged
+	LESS=S PAGER=$PWD/page on 80 '' devtrace calls >shown
+	head -n 1 paged | grep -qx LESS=S
+	rm paged
+	# DEVTRACE_PAGER comes before PAGER; none is one that is empty, or cat
+	PAGER=false DEVTRACE_PAGER="exec $PWD/page" on 80 '' devtrace graph -m 0 >shown
+	grep -q half paged
+	rm paged
+	for words in DEVTRACE_PAGER= PAGER= PAGER=cat 'DEVTRACE_PAGER=cat PAGER=page' TERM=dumb; do
+		env PAGER=page $words python3 "$BATS_TEST_DIRNAME/onpty.py" 80 '' devtrace graph -m 0 >shown
+		grep -q half shown
+	done
+	PAGER=$PWD/page devtrace calls >/dev/null # no terminal
+	[ ! -e paged ]
+	# less shows what fits without waiting, as does no pager at all
+	if [ -x /usr/bin/less ]; then
+		on 200 '' devtrace graph -m 0 >shown
+		grep -q half shown
+	fi
+	mkdir none
+	ln -s "$(command -v devtrace)" none/
+	on 200 '' env PATH="$PWD/none" devtrace calls >shown
+	grep -q half shown
+	# one that can not be run, one that reads nothing, one that fails: what was read is the person's
+	PAGER=/nonexistent/page run on_with_errors 80 '' devtrace calls
+	[ "$status" = 1 ]
+	[[ $output == *"the pager '/nonexistent/page' can not be run"* ]]
+	for page in true 'exec head -n 1' 'exit 3'; do
+		PAGER=$page on 80 '' devtrace calls
+	done
+	# the exit status is the command's
+	PAGER=$PWD/page run on_with_errors 80 '' devtrace calls nothing.db
+	[ "$status" = 1 ]
+	grep -q 'nothing.db' paged
+}
+
+@test "a long listing: the pager is left after its first page, Ctrl-C ends what is behind it" {
+	maketrace -n 2000000 long.db 2>/dev/null || maketrace long.db 2000000
+	PAGER='head -n 3' on 80 '' devtrace calls long.db >shown
+	[ "$(wc -l <shown)" -le 5 ]
+	[ -x /usr/bin/less ] || skip "no less here"
+	on 80 q devtrace calls long.db >shown
+	PAGER='cat >/dev/null; exit 0' run on 80 $'\003' devtrace calls long.db
+	[ "$status" = 0 ] || [ "$status" = 130 ]
+	# none is left behind
+	! pgrep -f "devtrace calls long.db" >left || { cat left; false; }
+}
+
+@test "pipes that close, full disks and closed outputs are said, or nothing" {
+	sample
+	for command in calls report 'graph -m 0'; do
+		bash -c "set -o pipefail; devtrace $command 2>err | true" || [ "$?" = 141 ]
+		! grep -v 'records were lost' err || false
+		! devtrace $command >/dev/full 2>err || false
+		[ "$(grep -c '^devtrace: .*cannot write' err)" = 1 ]
+		! timeout 20 devtrace $command >&- 2>err || false
+		[ "$(grep -c '^devtrace: .*cannot write' err)" = 1 ]
+		timeout 20 devtrace $command 2>&- >/dev/null
+		timeout 20 devtrace $command <&- >/dev/null
+		env -u HOME -u TMPDIR devtrace $command >/dev/null
+	done
+}
+
+@test "a header names the columns at a terminal, with --fields, and when it is wanted" {
+	sample
+	on 80 '' devtrace calls --no-pager | head -n 1 | grep -qx '#     duration  call'
+	! devtrace calls | grep -q duration || false
+	devtrace calls --header --merge | head -n 1 | grep -qx '#     duration   thread  call'
+	devtrace calls -O since,duration | head -n 1 | grep -q '^#  *since  *duration  call$'
+	! on 80 '' devtrace calls --no-pager --no-header | grep -q duration || false
+	devtrace calls -O none | grep -v '^#' | cut -c 1-40 >none
+	devtrace calls | grep -v '^#' | cut -c 17-56 | cmp - none
+}
+
+@test "calls --fields: what the columns say is what sql says" {
+	sample
+	for fields in since duration self core thread process module depth; do
+		devtrace calls --merge --units ns -O "$fields" --no-header >"$fields"
+	done
+	python3 - <<-'P'
+	import json, subprocess
+	rows = [json.loads(line) for line in subprocess.run(["devtrace", "sql", "-j", "devtrace.db", "SELECT * FROM calls WHERE timed"], capture_output=True, check=True).stdout.splitlines()]
+	want = sorted(str(int(r["duration"])) for r in rows)
+	import re
+	def numbers(name):
+	    return sorted(m[1] for m in (re.match(" *(\\d+) ns ", line) for line in open(name)) if m)
+	assert numbers("duration") == want, (numbers("duration"), want)
+	assert numbers("self") == sorted(str(int(r["self"])) for r in rows)
+	begins = sorted(int(r["begin"]) for r in rows)
+	since = sorted(int(line.split()[0].replace(".", "")) for line in open("since") if re.match(" *\\d+\\.\\d{9}  ", line))
+	assert set(begins) <= set(since), (begins, since)
+	whole = [line for line in open("depth") if "= 5" in line or "half(" in line]
+	for line in whole:
+	    assert line.split()[0] == "1", line
+	assert {line.split()[0] for line in open("thread") if "(" in line} == {"1", "2"}
+	P
+	devtrace calls -O +elapsed --units us --thread 1 --no-header >elapsed
+	# the sum of what passed between lines is what passed from the first to the last
+	awk '/^#/ { next } $2 == "us" { sum += $1 } END { printf "%.3f\n", sum }' elapsed >sum
+	devtrace calls -O since --thread 1 --no-header | awk '!/^#/ && $1 ~ /\./ { if (!n++) first = $1; last = $1 } END { printf "%.3f\n", 1e6 * (last - first) }' >whole
+	cmp sum whole
+	run devtrace calls -O time devtrace.db
+	[ "$status" = 0 ] || [[ $output == *"time of day"* ]]
+	run devtrace calls -O cpu devtrace.db
+	[ "$status" = 1 ]
+	for wrong in '' bogus since, ,since +; do
+		run devtrace calls -O "$wrong"
+		[ "$status" = 2 ]
+		[[ $output == *"there are time, since"* ]]
+	done
+}
+
+@test "calls --units: one unit for all, or that which fits" {
+	writetrace u.db <<-'TEXT'
+	clock 0 0
+	clock 1000000000 1000000000
+	thread 1 main
+	function f n:i4@0;v
+	E f 0x2000 1000 1
+	X f 0x2000 1007
+	E f 0x2000 2000 1
+	X f 0x2000 3500
+	E f 0x2000 10000 1
+	X f 0x2000 2510000
+	E f 0x2000 3000000 1
+	X f 0x2000 4003000000
+	TEXT
+	said() { devtrace calls "$@" u.db | awk '/f\(/ { print $1 $2 }' | xargs; }
+	[ "$(said)" = "0.007us 1.500us 2500.000us 4000000.000us" ]
+	[ "$(said --units us)" = "$(said)" ]
+	[ "$(said --units ns)" = "7ns 1500ns 2500000ns 4000000000ns" ]
+	[ "$(said --units ms)" = "0.000ms 0.001ms 2.500ms 4000.000ms" ]
+	[ "$(said --units s)" = "0.000s 0.000s 0.002s 4.000s" ]
+	[ "$(said --units auto)" = "0.007us 1.500us 2.500ms 4.000s" ]
+	[ "$(on 80 '' devtrace calls --no-pager u.db | awk '/f\(/ { print $1 $2 }' | xargs)" = "$(said --units auto)" ]
+	run devtrace calls --units h u.db
+	[ "$status" = 2 ]
+}
