@@ -3,6 +3,7 @@
 load check-traces
 
 setup() {
+	export LC_ALL=C.UTF-8 # the tree of graph
 	build=${DEVTRACE_BUILD:-$BATS_TEST_DIRNAME/../../build}
 	PATH=$build:$build/test/tool:$PATH
 	cd "$BATS_TEST_TMPDIR" || return 1
