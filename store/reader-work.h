@@ -86,8 +86,9 @@ void dt_reader_free_cursors(struct dt_reader *r);
 /* Returns the first column of a query's first row; -1: there is no row, or an error. */
 int64_t dt_reader_single(struct dt_reader *r, const char *sql);
 
-/* No clock is slower than a tick in a millisecond, or faster than a thousand in a nanosecond: a file
- * that says so is damaged, and what is computed with such a rate would not fit into numbers. */
+/* No clock is slower than a tick in a millisecond, or faster than a thousand in a nanosecond: a
+ * file that says so is damaged, and what is computed with such a rate would not fit into numbers.
+ */
 bool dt_reader_is_rate(double ns_per_tick);
 
 #endif
