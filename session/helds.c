@@ -9,6 +9,7 @@
 #include "session/domain.h"
 #include "session/births.h"
 #include "session/lives.h"
+#include "session/sieve.h"
 #include "session/thread-table.h"
 #include "session/tids.h"
 
@@ -45,6 +46,9 @@ static void put(struct dt_session *s, struct dt_held_row *row)
 	if (!row->tid || row->begin >= row->end)
 		return;
 	row->tid = dt_lives_at(s, row->tid, row->end);
+	if (s->sieve)
+		dt_sieve_held(s->sieve, row->tid, row->begin, row->end,
+			      row->why == why[DT_HELD_ROOM]);
 	if (dt_session_has_file(s)) {
 		/* the thread may have no record: none was kept */
 		dt_thread_table_describe(s, row->tid);

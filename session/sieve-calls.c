@@ -68,8 +68,10 @@ void dt_sieve_tell_sums(struct dt_sieve *v, const struct sieve_thread *t, const 
 			struct frame *f, const struct ending *how)
 {
 	if (f->call) {
-		const struct dt_call ended = {
-			.end = how->ticks, .result = how->result, .flags = how->flags};
+		const struct dt_call ended = {.end = how->ticks,
+					      .held = dt_sieve_held_in(t, f, how->ticks),
+					      .result = how->result,
+					      .flags = how->flags};
 
 		dt_sieve_sums_end(v, t, s, f, &ended);
 	}
@@ -88,6 +90,7 @@ static bool fits(struct dt_sieve *v, const struct sieve_thread *t, const struct 
 	c->flags = how->flags;
 	c->begin = f->begin;
 	c->end = how->ticks > f->begin ? how->ticks : f->begin;
+	c->held = dt_sieve_held_in(t, f, how->ticks);
 	c->sp = f->sp;
 	c->depth = 0;
 	c->argument = NULL;
@@ -114,7 +117,8 @@ static void pop(struct dt_sieve *v, struct sieve_thread *t, struct stack *s,
 		const struct ending *how)
 {
 	struct frame *f = &s->frame[s->n - 1];
-	uint64_t ticks = how->ticks > f->begin ? how->ticks - f->begin : 0;
+	uint64_t held = dt_sieve_held_in(t, f, how->ticks);
+	uint64_t ticks = how->ticks > f->begin ? how->ticks - f->begin - held : 0;
 	uint32_t *open = dt_sieve_open_count(t, f->function);
 	bool outermost = true;
 
@@ -229,6 +233,8 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 	f = &s->frame[s->n];
 	*f = (struct frame){.sp = r->sp,
 			    .begin = r->ticks,
+			    .held = dt_sieve_held_at(t, r->ticks),
+			    .captured = t->captured,
 			    .function = at->function,
 			    .around = (uint8_t)dt_filter_around(v->filter, around, at->function),
 			    .wanted = dt_filter_place(v->filter, dt_sieve_core(r, core), r->tid) &&
@@ -368,6 +374,22 @@ static void take_behind(struct dt_sieve *v, struct sieve_thread *t, const struct
 						r->flags & DT_FAULT);
 }
 
+/* What is recorded behind an entry, or before an exit, has been copied by the hook meanwhile. */
+static void note_time(struct sieve_thread *t, const struct dt_record *r,
+		      const struct dt_store_place *at)
+{
+	const bool leaving = at->place == DT_SITE_POINT_LEAVING;
+
+	if (r->kind == DT_MORE ? !leaving || t->leaving : r->kind == DT_EXIT && t->leaving)
+		dt_sieve_capture(t, r->ticks);
+	else if (t->holds)
+		t->captured += dt_sieve_held_behind(t, t->last_ticks, r->ticks);
+	if (r->kind == DT_EXIT)
+		t->leaving = false;
+	t->leaving |= leaving;
+	t->last_ticks = r->ticks;
+}
+
 uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned core,
 			const struct dt_store_place *at)
 {
@@ -380,6 +402,7 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 		v->no_memory = true;
 		return VERDICT_KEEP;
 	}
+	note_time(t, r, at);
 	if (r->kind == DT_MORE && v->session->unwinder && dt_sieve_is_stack(at->place))
 		return dt_sieve_take_stack(v, t, r, at);
 	if (r->kind == DT_MORE && v->behind && dt_behind_is(at->place))

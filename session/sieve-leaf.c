@@ -14,15 +14,17 @@ static bool needs_care(const struct dt_sieve *v, const struct sieve_thread *t, u
 	       (function < v->functions && !v->one_rule && v->changes_stack[function]);
 }
 
-/* Returns whether the call is wanted. c: its beginning */
+/* Returns whether the call is wanted. c: its beginning; held: ticks of it in which devtrace had the
+ * thread wait */
 static bool is_wanted(struct dt_sieve *v, struct dt_call *c, uint16_t core, uint32_t around,
-		      const struct dt_record *exit)
+		      const struct dt_record *exit, uint64_t held)
 {
 	if (!dt_filter_place(v->filter, core, c->tid) || !dt_filter_begin(v->filter, c, around))
 		return false;
 	if (!v->looks_at_end)
 		return true;
 	c->end = exit->ticks;
+	c->held = held;
 	c->result = exit->value;
 	c->flags = 0;
 	return dt_filter_end(v->filter, c);
@@ -33,7 +35,7 @@ bool dt_sieve_judge_leaf(struct dt_sieve *v, const struct dt_record *entry,
 			 uint32_t *verdict)
 {
 	struct sieve_thread *t = dt_sieve_thread_of(v, entry, core);
-	uint64_t ticks = exit->ticks - entry->ticks;
+	uint64_t ticks = exit->ticks - entry->ticks, held = 0;
 	struct dt_call *c = &v->call;
 	struct frame *caller;
 	struct stack *s;
@@ -44,13 +46,24 @@ bool dt_sieve_judge_leaf(struct dt_sieve *v, const struct dt_record *entry,
 		return false;
 	if (s->n && s->frame[s->n - 1].sp == entry->sp && s->frame[s->n - 1].jumped)
 		return false;
+	if (t->holds) {
+		t->captured += dt_sieve_held_behind(t, t->last_ticks, entry->ticks);
+		held = dt_sieve_held_behind(t, entry->ticks, exit->ticks);
+		t->captured += held;
+		held += dt_sieve_held_between(t, entry->ticks, exit->ticks,
+					      dt_sieve_held_before(t, entry->ticks));
+	}
+	held = held < ticks ? held : ticks;
+	ticks -= held;
+	t->last_ticks = exit->ticks;
+	t->leaving = false;
 	dt_sieve_unwind(v, t, s, entry->sp, true, entry->ticks);
 	if (!s->n)
 		dt_sieve_stack_empty(v, s);
 	caller = s->n ? &s->frame[s->n - 1] : NULL;
 	dt_sieve_call_at(v, entry, function, s->depth + s->n);
 	*verdict = is_wanted(v, c, dt_sieve_core(entry, core), caller ? caller->around : s->around,
-			     exit)
+			     exit, held)
 			   ? VERDICT_KEEP
 			   : VERDICT_DROP;
 	if (*verdict == VERDICT_DROP)

@@ -78,6 +78,7 @@ void dt_sieve_free_threads(struct dt_sieve *v)
 			dt_sieve_sums_forget(v, &t->alone);
 			dt_sieve_free_copy(v, t);
 			free(t->stack);
+			free(t->hold);
 			free(t->open);
 			free(t);
 		}

@@ -52,7 +52,11 @@ static void sum_whole(struct dt_sieve *v, struct sieve_thread *t, const struct d
 	const struct dt_call c = {
 		.tid = r->tid, .function = at->function, .sp = r->sp, .argument = r->value};
 
-	t->alone = (struct frame){.sp = r->sp, .begin = r->ticks, .function = at->function};
+	t->alone = (struct frame){.sp = r->sp,
+				  .begin = r->ticks,
+				  .held = dt_sieve_held_at(t, r->ticks),
+				  .captured = t->captured,
+				  .function = at->function};
 	t->alone_stack = NULL;
 	dt_sieve_sums_begin(v, &t->alone, &c, dt_sums_nobody(v->sums), r, core);
 }
@@ -82,8 +86,10 @@ uint32_t dt_sieve_judge_whole(struct dt_sieve *v, struct sieve_thread *t, const 
 		f->again--;
 		return VERDICT_KEEP;
 	}
-	dt_sieve_count(v, f->function, r->ticks > f->begin ? r->ticks - f->begin : 0, f->children,
-		       true);
+	dt_sieve_count(v, f->function,
+		       r->ticks > f->begin ? r->ticks - f->begin - dt_sieve_held_in(t, f, r->ticks)
+					   : 0,
+		       f->children, true);
 	dt_verdict_drop(v, f->verdict);
 	s->n--;
 	v->frames--;

@@ -35,6 +35,8 @@ struct sieve_call {
 /* An open call. */
 struct frame {
 	uint64_t sp, begin, children; /* ticks: begin; in calls made from it */
+	uint64_t held;	   /* ticks that devtrace had had the thread wait in all when it began */
+	uint64_t captured; /* the thread's `captured' when it began */
 	uint32_t function, verdict;
 	uint8_t around;		 /* DT_AROUND_*, for the calls in it */
 	bool wanted;		 /* by what was known at its beginning */
@@ -64,6 +66,12 @@ struct stack {
 #define MANY   64u /* stacks of a thread, at most: the one unused for longest is given up */
 #define RECENT 16u /* calls that are remembered after they were seen to be gone */
 
+/* A time in which devtrace had a thread wait. before: ticks of all such times before it */
+struct sieve_hold {
+	uint64_t begin, end, before;
+	bool record; /* it waited for room for its next record, and made that right behind */
+};
+
 struct sieve_thread {
 	uint64_t key; /* tid; of what runs without a thread, the core, plus 2^32 */
 	struct stack **stack;
@@ -84,6 +92,11 @@ struct sieve_thread {
 	struct frame alone;
 	struct stack *alone_stack;
 	struct sieve_copy *copy; /* of the stack, where a call ends; NULL: none */
+	struct sieve_hold *hold; /* the last waits: a ring; NULL: none */
+	uint64_t holds;		 /* how many there were */
+	uint64_t captured;	 /* ticks that hooks have taken to copy texts, in all */
+	uint64_t last_ticks;	 /* of its last record; 0: none */
+	bool leaving;		 /* its last call is done, and what it has filled in is copied */
 	uint32_t *open;		 /* by function row: how many calls of it are open */
 	uint32_t opens;
 };
@@ -255,6 +268,38 @@ static inline const struct dt_record *lane_record(const struct lane *l, uint64_t
 
 	return at >= first ? &l->lent[at - first] : &l->record[at & (l->size - 1)];
 }
+
+/* ---- sieve-held.c ---- */
+
+/* Returns how many ticks devtrace had had the thread wait in all at that time. */
+uint64_t dt_sieve_held_before(const struct sieve_thread *t, uint64_t ticks);
+/* Returns how many of the ticks of a call were such. before: dt_sieve_held_before() its begin, as
+ * it was known then */
+uint64_t dt_sieve_held_between(const struct sieve_thread *t, uint64_t begin, uint64_t end,
+			       uint64_t before);
+
+static inline uint64_t dt_sieve_held_at(const struct sieve_thread *t, uint64_t ticks)
+{
+	return t->holds ? dt_sieve_held_before(t, ticks) : 0;
+}
+
+static inline uint64_t dt_sieve_held_in(const struct sieve_thread *t, const struct frame *f,
+					uint64_t end)
+{
+	uint64_t held = t->captured - f->captured;
+
+	if (end <= f->begin)
+		return 0;
+	if (t->holds)
+		held += dt_sieve_held_between(t, f->begin, end, f->held);
+	return held < end - f->begin ? held : end - f->begin;
+}
+
+/* Returns how many of the ticks since a thread's last record, or since `since', it has taken to
+ * make the one at `ticks' after it had waited for room. */
+uint64_t dt_sieve_held_behind(const struct sieve_thread *t, uint64_t since, uint64_t ticks);
+/* Takes the time since the thread's last record as one in which its hook was at work. */
+void dt_sieve_capture(struct sieve_thread *t, uint64_t ticks);
 
 /* ---- sieve-threads.c ---- */
 

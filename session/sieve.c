@@ -266,20 +266,20 @@ static bool needs_place(const struct dt_sieve *v, const struct dt_record *r)
 {
 	if (v->session->has_log)
 		return r->kind != DT_SWITCH && r->kind != DT_RUNDOWN;
-	return r->kind == DT_ENTRY || r->kind == DT_EXIT ||
-	       (r->kind == DT_MORE && (v->behind || v->session->unwinder));
+	return r->kind == DT_ENTRY || r->kind == DT_EXIT || r->kind == DT_MORE;
 }
 
 /* Chooses among the next records of a lane, up to a time. */
 static int choose(struct dt_sieve *v, struct lane *l, uint64_t until, struct dt_error *e)
 {
-	struct dt_store_place at = {0};
+	struct dt_store_place at;
 	uint64_t shown;
 	int leaf = 0;
 
 	for (; l->unseen < l->end; l->unseen++) {
 		const struct dt_record *r = lane_record(l, l->unseen);
 
+		at = (struct dt_store_place){0};
 		if (r->ticks > until)
 			break;
 		if (is_gap(l, l->unseen))
@@ -346,6 +346,16 @@ static int put_gaps(struct dt_sieve *v, struct lane *l, uint64_t before, struct 
 	return 0;
 }
 
+/* Returns how many ticks since a record, an entry, devtrace has had its thread wait. */
+static uint64_t held_since(struct dt_sieve *v, const struct dt_record *r, unsigned core)
+{
+	const struct sieve_thread *t = dt_sieve_thread_of(v, r, core);
+
+	return t && t->holds && v->clock > r->ticks
+		       ? dt_sieve_held_between(t, r->ticks, v->clock, UINT64_MAX)
+		       : 0;
+}
+
 /*
  * Decides, if that is due, about the first record of a lane, which is undecided. It is the entry of
  * its call, since the call's other records are later; an exit decides it.
@@ -353,9 +363,12 @@ static int put_gaps(struct dt_sieve *v, struct lane *l, uint64_t before, struct 
 static void decide(struct dt_sieve *v, const struct lane *l, struct verdict *x, uint64_t most,
 		   bool all)
 {
-	uint64_t age = v->clock - lane_record(l, l->begin)->ticks;
+	const struct dt_record *r = lane_record(l, l->begin);
+	uint64_t age = v->clock - r->ticks;
 
-	if (v->least && (int64_t)age > (int64_t)v->least) {
+	/* a wait for devtrace that goes on is not known yet: such a call is not long by itself */
+	if (v->least && (int64_t)age > (int64_t)(v->least + v->patience) &&
+	    age - held_since(v, r, l->core) > v->least + v->patience) {
 		x->is = VERDICT_KEEP;
 	} else if (all || l->unseen - l->begin > most ||
 		   (!v->least && (int64_t)age > (int64_t)v->patience)) {

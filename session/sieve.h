@@ -93,6 +93,10 @@ void dt_sieve_thread(struct dt_sieve *v, uint32_t tid);
 /* Notes the path of the program that a process executes from now on. */
 void dt_sieve_process(struct dt_sieve *v, uint32_t pid, const char *exe);
 
+/* Notes that devtrace had a thread wait, before records that follow are taken. tid: as in them;
+ * record: for room for its next record */
+void dt_sieve_held(struct dt_sieve *v, uint32_t tid, uint64_t begin, uint64_t end, bool record);
+
 /* When what the sieve has counted is written. */
 enum dt_sieve_when {
 	DT_SIEVE_RUNNING, /* now and then: sums of many keys not each time, since that takes long */

@@ -375,3 +375,25 @@ print(o[0])' >got
 	run -2 devtrace export --csv -f 'time>' -o no.csv small.db
 	[ ! -e no.csv ]
 }
+
+@test "choosing while recording: time that the program waited for devtrace is nobody's" {
+	local words=(/usr/bin/python3 -c 'import json, time
+for i in range(5000): json.dumps([str(i)] * 9)
+time.sleep(0.01)')
+	# rings so small that the program waits for devtrace thousands of times, some ms at times
+	devtrace record -l -b 64k --filter 'time>1ms' -o t.db "${words[@]}"
+	[ "$(sqlite3 t.db "SELECT count(*) FROM hold")" -gt 300 ]
+	[ "$(devtrace sql -n t.db "SELECT count(*) FROM calls WHERE duration < 1000000")" = 0 ]
+	[ "$(devtrace sql -n t.db "SELECT count(*) FROM calls WHERE function = 'clock_nanosleep'")" = 1 ]
+	# what is summed up meanwhile is what is summed up of the same calls afterwards, to a hundredth
+	devtrace record -l -b 64k --filter '*' --sum 'time by function' --sum 'self by function' -o s.db "${words[@]}"
+	for what in time self; do devtrace sum -e "$what by function" s.db; done >after
+	devtrace sum s.db >meanwhile
+	for f in meanwhile after; do
+		awk -v f=$f '{ unit = $3 == "s" ? 1e9 : $3 == "ms" ? 1e6 : $3 == "us" ? 1e3 : 0 }
+			unit { n++; sum += $2 * unit; calls += $1 } END { print n, calls, sum }' $f
+	done >sums
+	cat sums
+	awk '{ n[NR] = $1; calls[NR] = $2; sum[NR] = $3 } END {
+		exit !(n[1] > 40 && n[1] == n[2] && calls[1] == calls[2] && (sum[1] - sum[2]) ^ 2 <= (sum[2] / 100) ^ 2) }' sums
+}
