@@ -6,6 +6,14 @@
 
 #include "core/text.h"
 
+/* Whether a thread's own number and name say all there is to say of its process. */
+static bool names_process(const struct calls *k, uint32_t tid, const struct dt_thread_info *t)
+{
+	const char *program = dt_calls_program(k, t);
+
+	return tid == t->pid && (!*program || !strcmp(program, t->name));
+}
+
 void dt_calls_print_thread(struct calls *k, uint32_t tid)
 {
 	const struct dt_thread_info *t = dt_reader_thread(k->reader, tid);
@@ -19,7 +27,7 @@ void dt_calls_print_thread(struct calls *k, uint32_t tid)
 	if (t && t->name[0])
 		p = stpcpy(dt_calls_quotable(stpcpy(p, " ("), t->name), ")");
 	dt_reader_processes(k->reader, &processes);
-	if (t && t->pid && processes > 1) {
+	if (t && t->pid && processes > 1 && !names_process(k, tid, t)) {
 		p = stpcpy(p, ", process ");
 		p += dt_text_decimal(p, dt_reader_number(k->reader, t->pid));
 		if (*dt_calls_program(k, t))
