@@ -129,7 +129,9 @@ $(B)/test/unit/test-kernel-names: LIBS += -lbpf
 $(B)/test/unit/sled: $(patsubst %.c,$(B)/%.o,$(filter-out instrument/devtrace-as.c instrument/sled-instruction.c,$(wildcard instrument/*.c)))
 
 $(B)/test/tool/%: $(B)/test/tool/%.o $(B)/libdevtrace.a
-	$(LINK) -o $@ $< $(B)/libdevtrace.a $(LIBS)
+	$(LINK) -o $@ $(filter %.o,$^) $(B)/libdevtrace.a $(LIBS)
+
+$(B)/test/tool/walk-library: $(patsubst %.c,$(B)/%.o,$(wildcard library/*.c) sql/arguments.c)
 
 # lib/ is what a fuzzer tries; some of it is a command's
 $(B)/test/fuzz/%: $(B)/test/fuzz/%.o $(filter-out $(B)/cmd/main.o,$(CMDOBJ)) $(B)/libdevtrace.a

@@ -19,10 +19,9 @@
 
 static const char help[] =
 	"usage: devtrace mount [-f] DIR\n"
-	"Shows every running session of yours as a directory in DIR, with the files ctl (what it "
-	"is\n"
-	"told, how it stands) and trace (its records, which reading takes). fusermount3 -u DIR "
-	"ends it.\n"
+	"Shows every running session of yours as a directory in DIR, a new or an empty directory,\n"
+	"with the files ctl (what it is told, how it stands) and trace (its records, which reading\n"
+	"takes). fusermount3 -u DIR ends it.\n"
 	"\n"
 	"  -f, --foreground  serve until Ctrl-C, saying on standard error what goes wrong\n"
 	"  -h, --help\n"

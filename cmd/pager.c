@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cmd/open.h"
+#include "process/launch.h"
 
 static volatile sig_atomic_t command; /* the process that goes on with the command */
 
@@ -21,23 +22,12 @@ static void pass_on(int number)
 		kill((pid_t)command, number);
 }
 
-/* Says whether a program of that name is in PATH. */
-static bool is_there(const char *name)
+static bool has_less(void)
 {
-	const char *path = getenv("PATH");
-	char file[4096];
+	char *path = dt_launch_search("less");
 
-	for (size_t n; path && *path; path += n + (path[n] == ':')) {
-		n = strcspn(path, ":");
-		if (n < 1 || n + strlen(name) + 2 > sizeof(file))
-			continue;
-		memcpy(file, path, n);
-		file[n] = '/';
-		strcpy(file + n + 1, name);
-		if (!access(file, X_OK))
-			return true;
-	}
-	return false;
+	free(path);
+	return path != NULL;
 }
 
 /* Returns the pager, words for a shell; NULL: there is none. */
@@ -48,7 +38,7 @@ static const char *find(void)
 	if (!words)
 		words = getenv("PAGER");
 	if (!words)
-		return is_there("less") ? "less" : NULL;
+		return has_less() ? "less" : NULL;
 	return !words[strspn(words, " \t")] || !strcmp(words, "cat") ? NULL : words;
 }
 

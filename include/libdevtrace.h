@@ -271,10 +271,9 @@ struct devtrace_record {
 	uint64_t value[4];
 	uint32_t thread, function; /* ids; DEVTRACE_NONE, 0: not known */
 	uint16_t core;
-	char kind;	/* a letter: doc/format.md; '!': `value[0]' records of this core are missing
-			   here,      which were made between the ticks value[1] and value[2] (0: not
-			   known)
-			 */
+	/* a letter: doc/format.md; '!': `value[0]' records of this core are missing here, which
+	 * were made between the ticks value[1] and value[2] (0: not known) */
+	char kind;
 	uint8_t values; /* bit i: value[i] is known */
 	uint8_t flags;	/* doc/format.md */
 };

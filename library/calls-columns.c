@@ -18,7 +18,7 @@ static size_t texts_used(const struct devtrace_calls *c)
 	return n;
 }
 
-static void forget_texts(struct devtrace_calls *c)
+void dt_library_calls_forget_texts(struct devtrace_calls *c)
 {
 	while (c->block) {
 		struct block *next = c->block->next;
@@ -194,7 +194,7 @@ PUBLIC int64_t devtrace_calls_fill(struct devtrace_calls *c, const struct devtra
 	int rc = 1;
 
 	c->current = NULL;
-	forget_texts(c);
+	dt_library_calls_forget_texts(c);
 	if (check(column, columns, &why))
 		return dt_library_fail(e, &why);
 	while (filled < rows && (!texts || texts_used(c) < TEXTS_MAX) &&

@@ -107,10 +107,4 @@ void dt_library_calls_free_texts(struct devtrace_calls *c)
 	dt_formats_free(&c->formats);
 	free(c->json.bytes.p);
 	free(c->text);
-	while (c->block) {
-		struct block *next = c->block->next;
-
-		free(c->block);
-		c->block = next;
-	}
 }

@@ -64,6 +64,11 @@ int64_t dt_library_calls_end(const struct devtrace_calls *c, const struct dt_cal
 double dt_library_calls_duration(const struct devtrace_calls *c, const struct dt_call *x);
 double dt_library_calls_self(const struct devtrace_calls *c, const struct dt_call *x);
 
+/* ---- calls-columns.c ---- */
+
+/* Frees the texts that the last fill has handed out. */
+void dt_library_calls_forget_texts(struct devtrace_calls *c);
+
 /* ---- calls-texts.c ---- */
 
 /* For struct dt_pair_events, and struct dt_texts: ctx is the struct devtrace_calls. */

@@ -16,12 +16,8 @@ static uint16_t core_of(const struct devtrace_calls *c, const struct dt_call *x)
 {
 	const struct dt_span *s = &c->span;
 
-	if (x->flags & DT_CALL_OPEN)
-		return DEVTRACE_NO_CORE;
-	for (uint32_t i = 0; s->core >= DT_FURTHER_CORES && i < s->n; i++)
-		if (s->ticks[i] == x->end)
-			return s->record_core[i];
-	return s->core >= DT_FURTHER_CORES ? DEVTRACE_NO_CORE : s->core;
+	_Static_assert(DEVTRACE_NO_CORE == DT_SHARED_CORE, "cores that are not known are equal");
+	return x->flags & DT_CALL_OPEN ? DEVTRACE_NO_CORE : dt_span_core_at(s, x->end);
 }
 
 static struct row *new_row(struct devtrace_calls *c)
@@ -297,6 +293,7 @@ PUBLIC void devtrace_calls_end(struct devtrace_calls *c)
 	dt_pair_free(c->pair);
 	dt_filter_free(c->choosing.filter);
 	dt_library_calls_free_texts(c);
+	dt_library_calls_forget_texts(c);
 	dt_reader_close(c->reader);
 	free(c);
 }

@@ -9,7 +9,7 @@ SO        := libdevtrace.so.1
 PYTHONDIR ?= $(PREFIX)/lib/$(if $(filter /usr,$(PREFIX)),python3,$(shell /usr/bin/python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])' 2>/dev/null || echo python3))/dist-packages
 
 # DT_LIBRARY: it is in somebody's program, and changes nothing for the rest of that
-$(B)/reader/%.o: %.c Makefile library/library.mk | deps
+$(B)/reader/%.o: %.c Makefile library/library.mk | needs
 	@mkdir -p $(@D)
 	$(CC) $(ALL) -O2 -fPIC -fvisibility=hidden -ffunction-sections -DDT_LIBRARY -c -o $@ $<
 

@@ -371,6 +371,20 @@ void dt_describe_name(const struct dt_module *m, const struct dt_point *point, c
 			  (unsigned long)(point->site.address - f->address));
 }
 
+/*
+ * Sees to it that a function has its own row before it gets rows of what is recorded beside its
+ * calls: of the rows of one place the first stands for all (analyse/same.c), and has the prototype.
+ * Its entry may be read later, if the thread has moved to another core meanwhile.
+ */
+static void describe_own(struct dt_session *s, const struct dt_module *m, uint64_t address)
+{
+	char signature[SIGNATURE];
+	const struct dt_function *f = function_at(s, m, address, signature, sizeof(signature));
+
+	if (f && f->address == address)
+		function_row(s, m, address, f, signature);
+}
+
 static void describe_point(struct dt_session *s, const struct dt_module *m,
 			   const struct dt_point *point, unsigned first, unsigned text,
 			   struct dt_site_row *row)
@@ -401,6 +415,8 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 		    : text		       ? DT_SITE_POINT_TEXT
 		    : first || point->headless ? DT_SITE_POINT_MORE
 					       : DT_SITE_POINT;
+	if (row->kind != DT_SITE_POINT)
+		describe_own(s, m, f.address - m->bias);
 	row->values = text || values > 4 ? ALL_VALUES : (uint8_t)((1u << values) - 1);
 	if (text == DT_CAPTURE_LEAVING)
 		row->values = 0;
@@ -425,6 +441,8 @@ static void describe_constant(struct dt_session *s, const struct dt_module *m,
 	int64_t out;
 
 	dt_describe_name(m, point ? point : &at, name, sizeof(name));
+	if (!point)
+		describe_own(s, m, address - m->bias);
 	row->kind = DT_SITE_POINT_MORE;
 	row->values = 1;
 	out = put_function(s, &f);

@@ -50,8 +50,7 @@ bool dt_sieve_judge_leaf(struct dt_sieve *v, const struct dt_record *entry,
 		t->captured += dt_sieve_held_behind(t, t->last_ticks, entry->ticks);
 		held = dt_sieve_held_behind(t, entry->ticks, exit->ticks);
 		t->captured += held;
-		held += dt_sieve_held_between(t, entry->ticks, exit->ticks,
-					      dt_sieve_held_before(t, entry->ticks));
+		held += dt_sieve_held_between(t, entry->ticks, exit->ticks, UINT64_MAX);
 	}
 	held = held < ticks ? held : ticks;
 	ticks -= held;

@@ -273,16 +273,18 @@ static inline const struct dt_record *lane_record(const struct lane *l, uint64_t
 
 /* Returns how many ticks devtrace had had the thread wait in all at that time. */
 uint64_t dt_sieve_held_before(const struct sieve_thread *t, uint64_t ticks);
-/* Returns how many of the ticks of a call were such. before: dt_sieve_held_before() its begin, as
- * it was known then */
+/* Returns how many ticks of a time were such. before: what dt_sieve_held_before() was at its begin,
+ * for times of more waits than are remembered; UINT64_MAX: there are not so many */
 uint64_t dt_sieve_held_between(const struct sieve_thread *t, uint64_t begin, uint64_t end,
 			       uint64_t before);
 
+/* The same for most threads, which do not wait. */
 static inline uint64_t dt_sieve_held_at(const struct sieve_thread *t, uint64_t ticks)
 {
 	return t->holds ? dt_sieve_held_before(t, ticks) : 0;
 }
 
+/* Returns how many ticks of a call that ends at `end' are devtrace's. */
 static inline uint64_t dt_sieve_held_in(const struct sieve_thread *t, const struct frame *f,
 					uint64_t end)
 {
@@ -374,6 +376,7 @@ static inline struct dt_call *dt_sieve_call_at(struct dt_sieve *v, const struct 
 	c->function = function;
 	c->flags = 0;
 	c->begin = c->end = r->ticks;
+	c->held = 0;
 	c->sp = r->sp;
 	c->depth = depth;
 	c->argument = r->value;

@@ -34,14 +34,7 @@ static bool is_wanted(const struct scan *x, const struct dt_call *c)
 
 static uint16_t core_of(const struct scan *x, const struct dt_call *c)
 {
-	const struct dt_span *s = &x->span;
-
-	if (c->flags & DT_CALL_OPEN)
-		return DT_SHARED_CORE;
-	for (uint32_t i = 0; s->core >= DT_FURTHER_CORES && i < s->n; i++)
-		if (s->ticks[i] == c->end)
-			return s->record_core[i];
-	return s->core >= DT_FURTHER_CORES ? DT_SHARED_CORE : s->core;
+	return c->flags & DT_CALL_OPEN ? DT_SHARED_CORE : dt_span_core_at(&x->span, c->end);
 }
 
 static void add_open(struct scan *x, const struct dt_call *c)

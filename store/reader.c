@@ -321,9 +321,6 @@ bool dt_reader_clock(const struct dt_reader *r, struct dt_clock *first, struct d
 	return true;
 }
 
-/* No clock is slower than a tick in a millisecond, or faster than a thousand in a nanosecond: a
- * file that says so is damaged, and what is computed with such a rate would not fit into numbers.
- */
 bool dt_reader_is_rate(double ns_per_tick)
 {
 	return ns_per_tick >= 1e-3 && ns_per_tick <= 1e6;

@@ -225,6 +225,15 @@ static inline uint16_t dt_span_core(const struct dt_span *s, uint32_t i)
 	return s->core >= DT_FURTHER_CORES ? s->record_core[i] : s->core;
 }
 
+/* Returns the core on which the span's record of that tick was made; DT_SHARED_CORE: not known. */
+static inline uint16_t dt_span_core_at(const struct dt_span *s, uint64_t ticks)
+{
+	for (uint32_t i = 0; s->core >= DT_FURTHER_CORES && i < s->n; i++)
+		if (s->ticks[i] == ticks)
+			return s->record_core[i];
+	return s->core >= DT_FURTHER_CORES ? DT_SHARED_CORE : s->core;
+}
+
 /* Sets a function that is called, in every pass, for each chunk before its records are handed out,
  * with their number. If it returns false, the pass fails with "interrupted". NULL: no function. */
 void dt_reader_watch(struct dt_reader *r, bool (*fn)(void *ctx, uint64_t records), void *ctx);

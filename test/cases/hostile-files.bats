@@ -20,6 +20,11 @@ walk() {
 	[ "$status" = 0 ]
 	[[ $output != *"runtime error"* && $output != *Sanitizer* ]]
 	[[ $build == *san* ]] || [ "$(grep -oP '^peak \K.*' <<<"$output")" -lt 1200000 ]
+	# the same through libdevtrace, which nothing confines
+	run timeout -k 1 60 walk-library "$1"
+	echo "$1, by the library: $output"
+	[ "$status" = 0 ]
+	[[ $output != *"runtime error"* && $output != *Sanitizer* ]]
 }
 
 @test "hostile files: a segment of a snapshot that is below itself, in a ring, of no function; millions of them" {

@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE=1
 setup_file() {
 	export root
 	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-	# the library and its module are not built with sanitizers: see library-walk for those
+	# the library and its module are not built with sanitizers: test/tool/walk-library.c is, for hostile files
 	export plain=$root/build installed=$BATS_FILE_TMPDIR/installed
 	[[ ${DEVTRACE_BUILD-} == *san* ]] || make -C "$root" -s install-library DESTDIR="$installed" PREFIX=/usr PYTHONDIR=/usr/python >&2
 }

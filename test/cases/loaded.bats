@@ -92,4 +92,6 @@ without() {
 	[ "$status" = 2 ]
 	[[ $output == *"'make deps' installs them"* ]]
 	[ ! -e made ]
+	# no rule but those that say so installs anything on its way
+	run ! grep -n '|.*\bdeps\b' "$root/Makefile" "$root"/*/*.mk "$root"/*/*/*.mk "$root"/*/*/*/*.mk
 }

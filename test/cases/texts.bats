@@ -332,10 +332,56 @@ faults() {
 	"$dt" record -l -o m.db ./many
 	"$dt" check m.db >/dev/null
 	# what a thread has read is what it has written before
-	"$dt" sql -n m.db "SELECT thread, text FROM calls WHERE function IN ('read', 'write') AND failed = 0 ORDER BY thread, begin" |
-		sed 's/^\([0-9]*\)[^a-z]*\(read\|write\)(fd=[0-9]*, buf=\([^,]*\), count=[0-9]*).*/\1 \2 \3/' >pairs
+	"$dt" sql -n m.db "SELECT thread, text FROM calls WHERE function IN ('read', 'write') AND failed = 0 ORDER BY thread, begin" >texts
+	sed 's/^\([0-9]*\)[^a-z]*\(read\|write\)(fd=[0-9]*, buf=\([^,]*\), count=[0-9]*).*/\1 \2 \3/' texts >pairs
 	awk '$2 == "write" { last[$1] = $3 } $2 == "read" { n++; if ($3 == last[$1]) same++; else if ($3 !~ /^0x/) { print "not its own: " $0; bad = 1 } }
 		END { print n " read, " same " known"; exit bad || n < 1800 || same < n * 0.7 }' pairs
+}
+
+@test "a call that begins on one core and ends on another has its prototype" {
+	cd "$dir"
+	[ "$(nproc)" -gt 1 ] || skip "one core"
+	cat >moved.c <<-'C'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <sched.h>
+		#include <stdatomic.h>
+		#include <unistd.h>
+		static int p[2];
+		static atomic_int ready;
+		static void *reader(void *x)
+		{
+			char text[8];
+			ready = 1;
+			read(p[0], text, sizeof(text)); /* enters on one core, leaves on another */
+			return x;
+		}
+		int main(void)
+		{
+			cpu_set_t one, zero;
+			pthread_t t;
+			pthread_attr_t a;
+			CPU_ZERO(&one); CPU_SET(1, &one); CPU_ZERO(&zero); CPU_SET(0, &zero);
+			sched_setaffinity(0, sizeof(zero), &zero);
+			pipe(p);
+			pthread_attr_init(&a);
+			pthread_attr_setaffinity_np(&a, sizeof(one), &one);
+			pthread_create(&t, &a, reader, 0);
+			while (!ready)
+				;
+			for (volatile int i = 0; i < 30000; i++)
+				;
+			pthread_setaffinity_np(t, sizeof(zero), &zero);
+			write(p[1], "moved", 5);
+			pthread_join(t, 0);
+			return 0;
+		}
+	C
+	gcc -O1 -w -pthread -o moved moved.c
+	for i in {1..5}; do
+		"$dt" record -l -o moved.db ./moved
+		"$dt" sql -n moved.db "SELECT text FROM calls WHERE function = 'read'" | grep -qx 'read(fd=[0-9]*, buf="moved", count=8) = 5'
+	done
 }
 
 @test "a call that fills something in takes the time that it takes" {
