@@ -96,7 +96,8 @@ static int close_cell(struct dt_building *b, uint32_t track, struct line *l, uns
 	int rc = 0;
 
 	choose_top(c);
-	if (dt_bars_put(b->p->bars, (struct dt_lane){track, (uint8_t)level, false}, &c->sum,
+	if (level <= dt_pyramid_highest(b->p) &&
+	    dt_bars_put(b->p->bars, (struct dt_lane){track, (uint8_t)level, false}, &c->sum,
 			&b->error) < 0)
 		return b->failed = true, -1;
 	l->used &= ~(1u << level);
@@ -194,6 +195,16 @@ void dt_building_free_cells(struct dt_building *b)
 int dt_pyramid_level(uint64_t length)
 {
 	return length ? (63 - __builtin_clzll(length)) / 2 : -1;
+}
+
+unsigned dt_pyramid_highest(const struct dt_pyramid *p)
+{
+	int level = dt_pyramid_level(p->end - p->begin);
+
+	/* how long it will be is not known before its end */
+	if (p->live || !p->ended || level + 1 >= DT_LEVELS)
+		return DT_LEVELS - 1;
+	return (unsigned)(level + 1);
 }
 
 static void note_track(struct dt_track *t, const struct dt_bar *x)

@@ -4,7 +4,7 @@
 
 #include "analyse/pyramid-work.h"
 
-#define VERSION 12
+#define VERSION 13
 
 #define TRACKS_BARE  64
 #define REGIONS_BARE 16
@@ -105,6 +105,7 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 			return -1;
 	p->begin = dt_get_varint(&c);
 	p->end = dt_get_varint(&c);
+	p->ended = true;
 	p->records = p->total = dt_get_varint(&c);
 	tracks = dt_get_varint(&c);
 	regions = dt_get_varint(&c);

@@ -387,6 +387,7 @@ static int finish(struct dt_building *b, struct dt_error *e)
 		p->begin = s.min_ticks;
 		p->end = s.max_ticks;
 	}
+	p->ended = true;
 	b->late = true;
 	dt_feed_finish(b->feed);
 	if (b->failed || dt_building_close_cells(b, UINT64_MAX) < 0) {

@@ -6,7 +6,8 @@
  * A track is what has a line of its own: a thread, with its calls as nested bars; a core, with the
  * threads that ran there; an event. Level k has cells of 4^k ticks, aligned. A bar of 4^k ticks or
  * longer, but shorter than 4^(k+1), is kept by itself at level k; at every level above, it is
- * summed up with all others of its track and depth that end in the same cell. So a picture with
+ * summed up with all others of its track and depth that end in the same cell, up to a level whose
+ * cells are as long as the trace. So a picture with
  * cells of 4^k ticks is made of what is summed up at level k, and of what is kept by itself at
  * level k and above.
  *
@@ -58,6 +59,7 @@ struct dt_pyramid {
 	bool complete;
 	bool anyway;	/* build it even if the trace does not add up */
 	uint64_t guard; /* argument of dt_pyramid_follow(); otherwise 0 */
+	bool ended;	/* `begin' and `end' are those of the whole trace */
 	bool live;	/* it follows a trace that is being recorded */
 	bool tail; /* the last region is still growing: it is drawn from its records, however coarse
 		      the picture is */
@@ -108,6 +110,9 @@ size_t dt_pyramid_region(const struct dt_pyramid *p, uint64_t ticks);
 void dt_bar_join(struct dt_bar *to, const struct dt_bar *x);
 /* Returns the level at which a bar of that length is kept by itself; -1: there is none. */
 int dt_pyramid_level(uint64_t length);
+/* Returns the highest level that has sums: one cell of it is as long as the trace, so that levels
+ * above would have the same again. */
+unsigned dt_pyramid_highest(const struct dt_pyramid *p);
 
 /* Returns a track; NULL: there is none. */
 struct dt_track *dt_pyramid_track(const struct dt_pyramid *p, enum dt_track_kind kind, uint32_t id);

@@ -115,14 +115,15 @@ static int add_singles(struct dt_windows *w, uint32_t track, struct dt_error *e)
 			    UINT64_MAX, on_window_bar, w, e);
 }
 
-/* Adds the sums of this level. Between two regions that are both fine enough, nothing special is
- * needed. */
+/* Adds the sums of this level; in a window that is wider than the trace, those of its highest one.
+ * Between two regions that are both fine enough, nothing special is needed. */
 static int add_summaries(struct dt_windows *w, uint32_t track, uint64_t from, uint64_t to,
 			 struct dt_error *e)
 {
-	return dt_bars_each(w->pyramid->bars,
-			    (struct dt_lane){track, (uint8_t)(w->window->shift / 2), false}, from,
-			    to, on_window_bar, w, e);
+	unsigned level = w->window->shift / 2, highest = dt_pyramid_highest(w->pyramid);
+	struct dt_lane lane = {track, (uint8_t)(level < highest ? level : highest), false};
+
+	return dt_bars_each(w->pyramid->bars, lane, from, to, on_window_bar, w, e);
 }
 
 static int add_shorts(struct dt_windows *w, uint32_t track, size_t region, struct dt_error *e)

@@ -27,6 +27,12 @@ static int keep(struct dt_bars *b, const uint8_t *p, size_t n, int64_t id, struc
 	return rc == SQLITE_DONE ? 0 : dt_bars_sql_error(b, e);
 }
 
+/* Whether a keeper that sleeps has a reason to work. */
+static bool is_called(const struct keeper *k)
+{
+	return k->end || k->put - k->taken >= WOKEN || k->put - k->taken > k->until;
+}
+
 /* The keeper's thread. After an error it throws the rest away; the error is returned by the calls
  * that wait for it. */
 static void *keeper_main(void *bars)
@@ -40,7 +46,9 @@ static void *keeper_main(void *bars)
 		struct dt_error e = {""};
 
 		while (k->put == k->taken && !k->end)
-			pthread_cond_wait(&k->come, &k->lock);
+			do
+				pthread_cond_wait(&k->come, &k->lock);
+			while (!is_called(k));
 		if (k->put == k->taken)
 			break;
 		if (!k->error.text[0]) {
@@ -51,14 +59,16 @@ static void *keeper_main(void *bars)
 				k->error = e;
 		}
 		k->taken++;
-		pthread_cond_signal(&k->gone);
+		if (k->put - k->taken <= k->until && k->until < QUEUED)
+			pthread_cond_signal(&k->gone);
 	}
 	pthread_mutex_unlock(&k->lock);
 	return NULL;
 }
 
-/* Waits until at most n blobs are on their way. Returns -1 if one could not be kept. */
-static int wait_for(struct dt_bars *b, unsigned long n, struct dt_error *e)
+/* If more than `most' blobs are on their way, waits until at most n are. Returns -1 if one could
+ * not be kept. */
+static int wait_for(struct dt_bars *b, unsigned long most, unsigned long n, struct dt_error *e)
 {
 	struct keeper *k = &b->keeper;
 	int rc = 0;
@@ -66,8 +76,13 @@ static int wait_for(struct dt_bars *b, unsigned long n, struct dt_error *e)
 	if (!k->runs)
 		return 0;
 	pthread_mutex_lock(&k->lock);
-	while (k->put - k->taken > n)
-		pthread_cond_wait(&k->gone, &k->lock);
+	if (k->put - k->taken > most) {
+		k->until = n;
+		pthread_cond_signal(&k->come);
+		while (k->put - k->taken > n)
+			pthread_cond_wait(&k->gone, &k->lock);
+		k->until = QUEUED;
+	}
 	if (k->error.text[0])
 		rc = dt_fail(e, "%s", k->error.text);
 	pthread_mutex_unlock(&k->lock);
@@ -76,7 +91,7 @@ static int wait_for(struct dt_bars *b, unsigned long n, struct dt_error *e)
 
 int dt_bars_settle(struct dt_bars *b, struct dt_error *e)
 {
-	return wait_for(b, 0, e);
+	return wait_for(b, 0, 0, e);
 }
 
 int dt_bars_keep(struct dt_bars *b, const uint8_t *p, size_t n, int64_t *id, struct dt_error *e)
@@ -89,7 +104,7 @@ int dt_bars_keep(struct dt_bars *b, const uint8_t *p, size_t n, int64_t *id, str
 		k->runs = pthread_create(&k->thread, NULL, keeper_main, b) == 0;
 	if (!k->runs)
 		return keep(b, p, n, *id, e);
-	if (wait_for(b, QUEUED - 1, e) < 0)
+	if (wait_for(b, QUEUED - 1, QUEUED / 2, e) < 0)
 		return -1;
 	/* the keeper does not look at this place before `put' counts it */
 	j = &k->job[k->put % QUEUED];
@@ -101,7 +116,8 @@ int dt_bars_keep(struct dt_bars *b, const uint8_t *p, size_t n, int64_t *id, str
 	j->bytes.n = n;
 	pthread_mutex_lock(&k->lock);
 	k->put++;
-	pthread_cond_signal(&k->come);
+	if (is_called(k))
+		pthread_cond_signal(&k->come);
 	pthread_mutex_unlock(&k->lock);
 	return 0;
 }
@@ -111,6 +127,7 @@ void dt_keeper_begin(struct keeper *k)
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->come, NULL);
 	pthread_cond_init(&k->gone, NULL);
+	k->until = QUEUED;
 }
 
 void dt_keeper_end(struct keeper *k)

@@ -13,6 +13,7 @@
 #define BLOCK	512  /* bars */
 #define CACHED	1024 /* decoded blocks that are kept, 37 MB */
 #define QUEUED	64   /* most blobs that wait to be compressed */
+#define WOKEN	16 /* so many blobs, or somebody who waits, wake the keeper: small ones are many */
 #define HEAD_ID 1
 
 struct block {
@@ -57,9 +58,11 @@ struct keeper {
 	pthread_t thread;
 	bool runs;
 	pthread_mutex_t lock;	   /* protects everything below */
-	pthread_cond_t come, gone; /* come: there is a job, or the end; gone: a job is done */
+	pthread_cond_t come, gone; /* come: a reason to work; gone: at most `until' jobs are left */
 	struct job job[QUEUED];
 	unsigned long put, taken; /* jobs put and taken, ever */
+	unsigned long until;	  /* somebody waits until at most that many are left; QUEUED: nobody
+				     waits */
 	bool end;
 	struct dt_error error; /* the first error; "": none */
 };

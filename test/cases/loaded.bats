@@ -58,9 +58,10 @@ without() {
 		exec "$dt" shell $pid
 	S
 	chmod +x shell
-	export -f without
+	# script may take a shell that passes no functions on
+	{ declare -f without; echo 'without libedit.so.2 ./shell'; } >prompt
 	export dir
-	run script -qec "bash -c 'without libedit.so.2 ./shell'" /dev/null
+	SHELL=/bin/sh run script -qec "bash ./prompt" /dev/null
 	[ "$status" = 1 ]
 	one_line "there is no prompt: " "libedit.so.2: file too short; it is in Debian's libedit2; -c, and commands from a pipe, need it not"
 	without libedit.so.2 "$dt" shell -c status "$pid" >status

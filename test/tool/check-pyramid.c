@@ -360,6 +360,12 @@ static struct dt_window random_window(void)
 		at = all[random64() % n].bar.begin - random64() % (wide + 1);
 		at = at < pyramid->begin ? pyramid->begin : at;
 	}
+	/* one that is wider than the trace: up to 4,096 times */
+	if (random() % 8 == 0) {
+		wide = length * (1 + random64() % (random() % 2 ? 16 : 4096));
+		at = pyramid->begin -
+		     random64() % (pyramid->begin + 1 < wide ? pyramid->begin + 1 : wide);
+	}
 	return (struct dt_window){.from = at,
 				  .to = at + wide,
 				  .shift = dt_window_shift(at, at + wide, 1 << (3 + random() % 9)),

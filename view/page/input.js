@@ -14,6 +14,7 @@ import { count, duration, marks, time } from "./text.js";
 const by_id = id => document.getElementById(id);
 const tip = by_id("tip");
 
+// Returns what to call when the tracks have been drawn: what is under a pointer that has not moved may be another thing.
 export function input(canvas, map, scroll) {
 	const time_at = x => state.from + (x - left) / (canvas.clientWidth - left) * (state.to - state.from);
 	const track_at = y => state.tracks.find(t => !t.hidden && y + scroll.scrollTop >= t.y && y + scroll.scrollTop < t.y + t.height);
@@ -139,7 +140,15 @@ export function input(canvas, map, scroll) {
 	// ---- pointers
 
 	const fingers = new Map();
-	let drag = null;
+	let drag = null, still = null;	// still: where the pointer is, when it drags nothing
+
+	// Tells of what is at a point.
+	function point(x, y) {
+		const {track, bar} = under(x, y);
+		canvas.style.cursor = x < left && track && track.kind === "thread" ? "pointer" : "default";
+		const gap = x >= left && y > top && gap_at(state, track, bar, time_at(x), 2 * (state.to - state.from) / (canvas.clientWidth - left));
+		if (gap) tell_gap(x, y, gap); else if (bar) tell(x, y, track, bar); else hush();
+	}
 
 	const spot = e => { const r = canvas.getBoundingClientRect(); return [e.clientX - r.left, e.clientY - r.top]; };
 
@@ -167,10 +176,8 @@ export function input(canvas, map, scroll) {
 		}
 		if (before) fingers.set(e.pointerId, [x, y]);
 		if (!drag) {
-			const {track, bar} = under(x, y);
-			canvas.style.cursor = x < left && track && track.kind === "thread" ? "pointer" : "default";
-			const gap = x >= left && y > top && gap_at(state, track, bar, time_at(x), 2 * (state.to - state.from) / (canvas.clientWidth - left));
-			if (gap) tell_gap(x, y, gap); else if (bar) tell(x, y, track, bar); else hush();
+			still = [x, y];
+			point(x, y);
 			return;
 		}
 		if (!drag.moved && Math.hypot(x - drag.x, y - drag.y) < 4) return;
@@ -203,7 +210,7 @@ export function input(canvas, map, scroll) {
 	}
 	canvas.addEventListener("pointerup", up);
 	canvas.addEventListener("pointercancel", e => { fingers.delete(e.pointerId); drag = null; });
-	canvas.addEventListener("pointerleave", hush);
+	canvas.addEventListener("pointerleave", () => { still = null; hush(); });
 	canvas.addEventListener("dblclick", e => {
 		const {bar} = under(...spot(e));
 		if (!bar) return;
@@ -238,7 +245,7 @@ export function input(canvas, map, scroll) {
 		arrowup: () => { scroll.scrollTop -= 60; }, arrowdown: () => { scroll.scrollTop += 60; },
 		"/": () => by_id("search").focus(), "\\": () => by_id("filter").focus(),
 		b: panel.bookmark, l: () => panel.open("list"), "?": () => by_id("keys").showModal(),
-		escape: () => { state.selection = state.picked = null; panel.select(); hush(); show(state.from, state.to); },
+		escape: () => { state.selection = state.picked = null; panel.select(); still = null; hush(); show(state.from, state.to); },
 	};
 	document.addEventListener("keydown", e => {
 		if ((e.target.tagName === "INPUT" && e.target.type !== "checkbox") || e.ctrlKey || e.metaKey || e.altKey || by_id("keys").open) return;
@@ -279,4 +286,5 @@ export function input(canvas, map, scroll) {
 		const svg = draw_it();
 		save(new Blob([svg.text()], {type: "image/svg+xml"}), ".svg");
 	};
+	return () => { if (still && !drag) point(...still); };
 }

@@ -32,7 +32,7 @@ export const state = {
 
 // ---- drawing: at most once a frame
 
-let drawing = false;
+let drawing = false, drawn = () => {};
 
 export function redraw() {
 	if (drawing) return;
@@ -41,6 +41,7 @@ export function redraw() {
 		drawing = false;
 		draw(canvas, state, scroll.scrollTop, redraw);
 		draw_map(map, state, state.map);
+		drawn();
 	});
 }
 
@@ -303,7 +304,7 @@ document.documentElement.dataset.theme = localStorage.getItem("devtrace.theme") 
 	(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 new ResizeObserver(() => { resize(); asked = ""; fetch_bars(); }).observe(scroll);
 scroll.addEventListener("scroll", () => { redraw(); fetch_bars(); });
-input(canvas, map, scroll);
+drawn = input(canvas, map, scroll);
 const address = new URLSearchParams(location.hash.slice(1));
 state.tab = address.get("tab") || "functions";
 state.filter = address.get("only") || "";
