@@ -30,6 +30,7 @@ static const char *const statement_sql[STATEMENTS] = {
 		   "WHERE core=?1 AND after>=?2 AND after<?3 ORDER BY after",
 	[CORES] = "SELECT DISTINCT core FROM chunk UNION SELECT DISTINCT core FROM loss",
 	[LIMIT] = "SELECT max(id) FROM chunk",
+	[VERSION] = "PRAGMA data_version",
 };
 
 int dt_reader_sql_error(const struct dt_reader *r, struct dt_error *e)
@@ -278,11 +279,23 @@ static int check_schema(struct dt_reader *r, struct dt_error *e)
 	return 0;
 }
 
+int64_t dt_reader_version(struct dt_reader *r)
+{
+	sqlite3_stmt *q = r->statement[VERSION];
+	int64_t version = sqlite3_step(q) == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
+
+	sqlite3_reset(q);
+	return version;
+}
+
 int dt_reader_refresh(struct dt_reader *r, struct dt_error *e)
 {
+	int64_t version = dt_reader_version(r);
 	struct dt_error why = {""};
 	sqlite3_stmt *q = r->statement[LIMIT];
 
+	if (version && version == r->refreshed)
+		return 0;
 	/* first the limit, then the tables: so the tables have all that the chunks up to the limit
 	 * need */
 	if (sqlite3_step(q) != SQLITE_ROW) {
@@ -293,6 +306,8 @@ int dt_reader_refresh(struct dt_reader *r, struct dt_error *e)
 	sqlite3_reset(q);
 	if (dt_tables_refresh(&r->tables, r->db, &why))
 		return dt_fail(e, "%s: the trace cannot be read: %s", r->path, why.text);
+	r->refreshed = version;
+	r->unhooked.read = false;
 	return 0;
 }
 
@@ -395,6 +410,7 @@ void dt_reader_close(struct dt_reader *r)
 	sqlite3_close(r->db);
 	ZSTD_freeDCtx(r->dctx);
 	dt_tables_free(&r->tables);
+	dt_unhooked_calls_free(&r->unhooked);
 	free(r->path);
 	free(r);
 }

@@ -51,7 +51,14 @@ struct dt_cursor {
 	} behind;
 };
 
-enum dt_reader_statement { CHUNK, FOLLOWING, VALS, LOSSES, CORES, LIMIT, STATEMENTS };
+enum dt_reader_statement { CHUNK, FOLLOWING, VALS, LOSSES, CORES, LIMIT, VERSION, STATEMENTS };
+
+/* Which functions call some that are not hooked (unhooked.c). */
+struct dt_unhooked_calls {
+	struct dt_unhooked_call *call; /* by file and caller */
+	size_t n;
+	bool read; /* as the file was when the tables were read */
+};
 
 struct dt_reader {
 	char *path;
@@ -62,6 +69,10 @@ struct dt_reader {
 	sqlite3_stmt *statement[STATEMENTS];
 	ZSTD_DCtx *dctx;
 	struct dt_tables tables;
+	int64_t refreshed, summed; /* versions of the file when the tables were read, and the
+				      summary; 0: not yet */
+	struct dt_summary summary;
+	struct dt_unhooked_calls unhooked;
 	struct dt_reader_range range;
 	uint64_t limit; /* last chunk that this pass reads */
 	bool through;	/* the range has been read to its end */
@@ -85,6 +96,12 @@ void dt_reader_free_cursors(struct dt_reader *r);
 
 /* Returns the first column of a query's first row; -1: there is no row, or an error. */
 int64_t dt_reader_single(struct dt_reader *r, const char *sql);
+
+/* Returns a number that is another one when somebody has written into the file since it was asked
+ * for before; 0: it is not known. */
+int64_t dt_reader_version(struct dt_reader *r);
+
+void dt_unhooked_calls_free(struct dt_unhooked_calls *u);
 
 /* No clock is slower than a tick in a millisecond, or faster than a thousand in a nanosecond: a
  * file that says so is damaged, and what is computed with such a rate would not fit into numbers.

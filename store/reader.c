@@ -10,6 +10,12 @@
 
 int dt_reader_summary(struct dt_reader *r, struct dt_summary *s, struct dt_error *e)
 {
+	int64_t version = dt_reader_version(r);
+
+	if (r->summed && r->summed == version) {
+		*s = r->summary;
+		return 0;
+	}
 	*s = (struct dt_summary){0};
 	s->records = (uint64_t)dt_reader_single(r, "SELECT ifnull(sum(records),0) FROM chunk");
 	if (sqlite3_errcode(r->db) != SQLITE_ROW && sqlite3_errcode(r->db) != SQLITE_OK)
@@ -19,6 +25,8 @@ int dt_reader_summary(struct dt_reader *r, struct dt_summary *s, struct dt_error
 	s->min_ticks = (uint64_t)dt_reader_single(r, "SELECT ifnull(min(min_ticks),0) FROM chunk");
 	s->max_ticks = (uint64_t)dt_reader_single(r, "SELECT ifnull(max(max_ticks),0) FROM chunk");
 	s->cores = (unsigned)dt_reader_single(r, "SELECT count(DISTINCT core) FROM chunk");
+	r->summary = *s;
+	r->summed = version;
 	return 0;
 }
 
@@ -111,71 +119,6 @@ const char *dt_reader_type(const struct dt_reader *r, uint32_t id)
 	const struct dt_type_info *i = element(&r->tables.types, id, sizeof(*i));
 
 	return i ? i->text : NULL;
-}
-
-size_t dt_reader_unhooked(struct dt_reader *r, uint32_t function, char *names, size_t size)
-{
-	static const char sql[] = "SELECT u.name FROM unhooked_caller c JOIN unhooked u ON "
-				  "u.path=c.path AND u.address=c.callee WHERE c.path=? AND "
-				  "c.caller=? ORDER BY u.address";
-	const struct dt_function_info *f = dt_reader_function(r, function);
-	const struct dt_module_info *m = f ? dt_reader_module(r, f->module) : NULL;
-	sqlite3_stmt *q = NULL;
-	size_t n = 0, used = 0;
-
-	names[0] = '\0';
-	/* older files lack the table */
-	if (m && sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) == SQLITE_OK) {
-		sqlite3_bind_text(q, 1, m->path, -1, SQLITE_STATIC);
-		sqlite3_bind_int64(q, 2, (sqlite3_int64)(f->address - m->base));
-		for (; sqlite3_step(q) == SQLITE_ROW; n++) {
-			const char *name = (const char *)sqlite3_column_text(q, 0);
-
-			if (name && used + strlen(name) + 8 < size)
-				used += dt_format(names + used, size - used, "%s%s", n ? ", " : "",
-						  name);
-			else if (used + 6 < size &&
-				 strcmp(names + (used > 3 ? used - 3 : 0), "..."))
-				used += dt_format(names + used, size - used, ", ...");
-		}
-	}
-	sqlite3_finalize(q);
-	return n;
-}
-
-static const char *text_of(sqlite3_stmt *q, int column)
-{
-	const unsigned char *text = sqlite3_column_text(q, column);
-
-	return text ? (const char *)text : "";
-}
-
-size_t dt_reader_left_out(struct dt_reader *r, size_t most,
-			  void (*fn)(void *ctx, const struct dt_left_out *l), void *ctx)
-{
-	static const char count[] = "SELECT count(*) FROM unhooked";
-	static const char rows[] =
-		"SELECT u.path, u.name, u.reason, group_concat(DISTINCT f.name) FROM unhooked u "
-		"LEFT JOIN unhooked_caller c ON c.path=u.path AND c.callee=u.address "
-		"LEFT JOIN module m ON m.path=c.path "
-		"LEFT JOIN function f ON f.module=m.id AND f.address=m.base+c.caller "
-		"GROUP BY u.path, u.address ORDER BY u.path, u.address LIMIT ?";
-	sqlite3_stmt *q = NULL;
-	size_t n = 0;
-
-	/* older files lack the table */
-	if (sqlite3_prepare_v2(r->db, count, -1, &q, NULL) == SQLITE_OK &&
-	    sqlite3_step(q) == SQLITE_ROW)
-		n = (size_t)sqlite3_column_int64(q, 0);
-	sqlite3_finalize(q);
-	if (!n || !fn || sqlite3_prepare_v2(r->db, rows, -1, &q, NULL) != SQLITE_OK)
-		return n;
-	sqlite3_bind_int64(q, 1, (sqlite3_int64)most);
-	while (sqlite3_step(q) == SQLITE_ROW)
-		fn(ctx, &(struct dt_left_out){text_of(q, 0), text_of(q, 1), text_of(q, 2),
-					      text_of(q, 3)});
-	sqlite3_finalize(q);
-	return n;
 }
 
 const struct dt_jit_info *dt_reader_jit(const struct dt_reader *r, size_t *n)

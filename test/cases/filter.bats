@@ -21,7 +21,9 @@ setup() {
 # in front of each statement: the calls and who made them, to be looked up fast
 known='CREATE TEMP TABLE k AS SELECT id, parent, function FROM calls; CREATE INDEX ki ON k(id); CREATE INDEX kp ON k(parent);'
 
-# WORDS|the same in SQL
+. "$BATS_TEST_DIRNAME/../share.bash"
+
+# WORDS|the same in SQL; report and calls try all of them, the other commands a share for every change
 pairs() {
 	cat <<-'TEXT'
 		thread:1001|thread = 1001
@@ -94,7 +96,7 @@ pairs() {
 			print(sum(n.values()))
 		PY
 		[ "$(cat got)" = "$(devtrace sql -n -c t.db "$known SELECT count(*) FROM calls WHERE $where" | tr -d '\r')" ] || { echo "$words: $(cat got)"; head -c 600 g.json; false; }
-	done < <(pairs)
+	done < <(pairs | share 2)
 }
 
 @test "filter: functions left out by -f are in graph what they are by -F: their callers' own time" {
@@ -214,7 +216,7 @@ pairs() {
 		[ "$n" = "$all" ] || grep -q "note: -f leaves out $((all - n)) of $all calls" err || { echo "$words"; cat err; false; }
 		devtrace count -f "$words" -k 1 t.db 2>/dev/null | awk '!/^#/ { n[$2] += $3 } END { for (v in n) print v, n[v] }' | sort >got
 		awk -F, '$2 != "" { n[$2]++ } END { for (v in n) print v, n[v] }' want | sort | diff - got || { echo "count $words"; false; }
-	done < <(pairs)
+	done < <(pairs | share 2)
 	# without -f as before, and with one that means all calls the same
 	for command in 'count -k 1' 'count -k result' 'hist --value 1' 'hist'; do
 		devtrace $command t.db >all
@@ -249,7 +251,7 @@ pairs() {
 			names = {name for d, name, ms in boxes if d != '0' and name}
 			assert names and names <= {calls[i][2] for i in wanted}, names
 		PY
-	done < <(pairs)
+	done < <(pairs | share 2)
 	# all calls: the same picture, but for the title
 	devtrace flame -o all.svg t.db
 	devtrace flame -o f.svg -f 'depth>0' t.db 2>/dev/null
@@ -272,7 +274,7 @@ pairs() {
 			    got = {x['function']: (x[side]['calls'], x[side]['timed'], round(x[side].get('total', 0))) for x in d if x[side]['calls']}
 			    assert got == want, (side, set(got.items()) ^ set(want.items()))
 		PY
-	done < <(pairs)
+	done < <(pairs | share 2)
 	grep -q 'note: [AB]: -f leaves out [0-9]* of [0-9]* calls' err
 }
 
@@ -315,7 +317,7 @@ pairs() {
 			    assert x['diverges'] == (n < len(a[thread]) or n < len(b[thread])), (thread, x)
 			    assert x['same_calls'] == n, (thread, x, n)
 		PY
-	done < <(pairs)
+	done < <(pairs | share 2)
 	# what is chosen by its function is what -F chooses
 	devtrace diff --first -F 'function1*' first.db second.db >want || true
 	devtrace diff --first -f 'function1*' first.db second.db >got || true
@@ -364,7 +366,7 @@ print(o[0])' >got
 		devtrace export --perfetto -f "$words" -o x.perfetto small.db
 		# cores have slices, too
 		[ "$(slices x.perfetto)" = $((n + $(slices none.perfetto))) ] || { echo "$words: perfetto, not $n"; false; }
-	done < <(pairs)
+	done < <(pairs | share 2)
 	for format in csv chrome speedscope folded callgrind perfetto; do
 		devtrace export --$format small.db >all
 		devtrace export --$format -f 'depth>0' small.db | cmp all -

@@ -296,16 +296,22 @@ equal_records() {
 	# with sanitizers all that takes five times as long
 	case ${DEVTRACE_BUILD-} in */san) n=15000 ;; esac
 	{ echo "function f" && echo "E f 8 10" && echo "X f 8 20"; } | writetrace t.db
-	unsound cold.db place.db point.db
+	unsound cold.db place.db point.db left.db
 	cp t.db cold.db
 	cp t.db place.db
+	cp t.db left.db
+	# each calls one that is not hooked
+	sqlite3 left.db "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM n WHERE i < $n)
+		INSERT INTO function SELECT i, 1, i * 16, 16, 'g' || i, '', 0, '' FROM n;
+		INSERT INTO unhooked SELECT m.path, f.id, 'h' || f.id, 'made up' FROM function f, module m WHERE m.id = 1;
+		INSERT INTO unhooked_caller(path, caller, callee) SELECT m.path, f.address - m.base, f.id FROM function f, module m WHERE m.id = 1"
 	sqlite3 cold.db "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM n WHERE i < $n)
 		INSERT INTO function SELECT i, 0, i * 16, 16, 'g' || i || '.cold', '', 0, '' FROM n"
 	sqlite3 place.db "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM n WHERE i < $n)
 		INSERT INTO function SELECT i, 0, 16, 16, 'g' || i, '', 0, '' FROM n"
 	# each with a record
 	awk -v n="$n" 'BEGIN { for (i = 0; i < n * 0.65; i++) printf "function p%d\nP p%d 8 %d 1\n", i, i, i }' | writetrace point.db
-	for c in "report cold.db" "graph cold.db" "report place.db" "graph place.db" "view --index point.db"; do
+	for c in "report cold.db" "graph cold.db" "report place.db" "graph place.db" "report left.db" "view --index point.db"; do
 		run bash -c "ulimit -t $(cost); exec timeout 100 devtrace $c"
 		echo "$c: $status ${output:0:300}"
 		[ "$status" = 0 ]

@@ -209,7 +209,8 @@ assert 601 <= n["handle"] <= 800 and 601 <= n["part"] <= 800, n'
 	export XDG_RUNTIME_DIR=$PWD
 	devtrace record -s live -o p.db "$dir/server" 2500 >/dev/null 2>err 3>&- &
 	local session=$! i
-	until devtrace ctl -s live status >/dev/null 2>&1; do sleep 0.02; done
+	# and the program has made calls
+	until devtrace ctl -s live status 2>/dev/null | grep -q '[1-9][0-9]* records'; do sleep 0.02; done
 	for i in 1 2 3; do
 		devtrace ctl -s live snapshot "$PWD/now$i.db"
 		devtrace check now$i.db
