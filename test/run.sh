@@ -3,8 +3,9 @@
 #   build/test/unit/*       C unit tests (cmocka), plain and with sanitizers
 #   test/cases/*.bats       the commands, end to end, plain and with sanitizers
 #   test/*/*.t              larger campaigns, any language
-# Two at a time: the commands' cases, and beside them all the rest; whoever is done first helps with the
-# cases with sanitizers. At the end the cases that took longest are named.
+# Two at a time: the commands' cases, and beside them all the rest, whoever is done first helps with the
+# cases, then with those with sanitizers; and beside both, one after the other, what mostly waits. At the end the cases
+# that took longest are named.
 # A change waits for this: of campaigns with many cases that are alike a share is tried, another one each time (test/share.bash,
 # SHARE=1: all), campaigns that go on for some time are short, and with sanitizers the commands' cases run in a random
 # order for as long as there is time (SANITIZERS_UNTIL: seconds from the beginning), or the other lane still
@@ -83,7 +84,7 @@ with_sanitizers() {
 	for t; do
 		# some, however slow the machine is; and as long as the other lane is not at its end
 		if [ "$SECONDS" -ge "$SANITIZERS_UNTIL" ] && [ "$(ls -d "$out"/*.san 2>/dev/null | wc -l)" -ge 5 ] &&
-			[ -e "$out/commands.done" ] && [ -e "$out/the_rest.done" ]; then
+			[ "$(ls "$out"/*.done 2>/dev/null | wc -l)" = ${#lane_names[@]} ]; then
 			claim "$t.san" && echo "$t" >>"$out/not-tried"
 			continue
 		fi
@@ -93,24 +94,48 @@ with_sanitizers() {
 	return 0
 }
 
-commands() {
+# with_each FILE...: the commands' cases of those that nobody else has taken
+with_each() {
 	local t
-	for t in "${files[@]}"; do
-		cases "$t" "$t" "${bats[@]}"
+	for t; do
+		claim "$t" && cases "$t" "$t" "${bats[@]}"
 	done
+}
+
+# with_others FILE...: the same of all other tests
+with_others() {
+	local t
+	for t; do
+		[ -x "$t" ] && [ ! -d "$t" ] && case $t in *.o | *.d) false ;; esac && wanted "$t" && claim "$t" && run "$t" "$t"
+	done
+}
+
+commands() {
+	with_each "${files[@]}"
 	: >"$out/commands.done"
 	with_sanitizers "${shuffled[@]}"
 }
 
 the_rest() {
-	local t
 	local san=(build/san/test/unit/*)
 	[ -z "${PLAIN-}" ] || san=()
-	for t in test/*/*.t build/test/unit/* "${san[@]}"; do
-		[ -x "$t" ] && [ ! -d "$t" ] && case $t in *.o | *.d) false ;; esac && wanted "$t" && run "$t" "$t"
-	done
+	with_others test/*/*.t build/test/unit/* "${san[@]}"
+	with_each "${shuffled[@]}"
 	: >"$out/the_rest.done"
 	with_sanitizers "${shuffled[@]}"
+}
+
+# a third of the time or more these wait, for a browser, a deadline, another program; longest first
+waiting() {
+	local t
+	for t in view/page.t cases/serve.bats cases/memo.bats cases/until.bats cases/jit.bats view/real.t cases/session.bats \
+		view/live.t cases/top.bats cases/sums.bats cases/debuginfod.bats cases/terminal.bats cases/confine.bats; do
+		case $t in
+		*.t) with_others "test/$t" ;;
+		*) [ ! -e "test/$t" ] || ! wanted "test/$t" || with_each "test/$t" ;;
+		esac
+	done
+	: >"$out/waiting.done"
 }
 
 names=("$@")
@@ -128,7 +153,8 @@ if [ ${#names[@]} = 0 ]; then
 	: "${SANITIZERS_UNTIL:=900}"
 fi
 : "${SANITIZERS_UNTIL:=100000}"
-for lane in commands the_rest; do
+lane_names=(waiting commands the_rest)
+for lane in "${lane_names[@]}"; do
 	$lane &
 	lanes+=($!)
 done
@@ -144,4 +170,4 @@ fi
 [ -z "$(cat "$out"/*.failed 2>/dev/null)" ] || { echo "failed:" && cat "$out"/*.failed; }
 read -r passed failed < <(cat "$out"/*.counts 2>/dev/null | awk '{ p += $1; f += $2 } END { print p + 0, f + 0 }')
 echo "$passed passed, $failed failed"
-[ $ended = 2 ] && [ "$failed" = 0 ] && [ "$passed" != 0 ]
+[ $ended = ${#lane_names[@]} ] && [ "$failed" = 0 ] && [ "$passed" != 0 ]
