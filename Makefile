@@ -1,5 +1,5 @@
 # devtrace: make deps, make, make demo, make test T=word, make check, make bench, make soak, make mutate,
-# make install DESTDIR=, make clean
+# make install DESTDIR=, make uninstall, make deb, make clean
 # SAN=1 builds the controller and the tests with address and undefined-behaviour sanitizers.
 # They are not position-independent, and undefined behaviour traps (ASan says where, handle_sigill): without 10 MB of
 # descriptions to relocate and to look for leaks in, a command starts in a third of the time.
@@ -8,6 +8,7 @@
 # FUZZ=1 fuzzers: by clang, with those and with libFuzzer, what test/fuzz/ tries everything that reads with.
 
 PREFIX   ?= /usr/local
+VERSION  := $(shell sed -n 's/^\#define DT_VERSION "\(.*\)"/\1/p' core/version.h)
 CC       ?= gcc
 CFLAGS   ?= $(if $(SAN)$(FUZZ),-O1 -g1,-O2 -g)
 comma    := ,
@@ -84,7 +85,7 @@ $(B)/store/decode.o $(B)/sqlite/store/decode.o $(patsubst %.c,$(B)/%.o,$(wildcar
 
 # SQLite itself is that of the program which loads it: sql/host.h
 $(B)/libdevtrace-sqlite.so: $(EXTOBJ)
-	$(CC) $(LDGUARD) $(SANFLAGS) $(CFLAGS) -shared -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--no-undefined -o $@ $(EXTOBJ) \
+	$(CC) $(LDGUARD) $(SANFLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--no-undefined -o $@ $(EXTOBJ) \
 		-ldw -lelf -llzma -lzstd -liberty -lZydis -lm
 
 # -O2: with less, what it does not need of a file is not left out
@@ -103,12 +104,13 @@ $(B)/lib/as: $(B)/instrument/devtrace-as
 	@mkdir -p $(@D)
 	cp $< $@
 
-$(B)/devtrace.pc $(B)/devtrace-clang.pc: $(B)/%.pc: instrument/%.pc.in
+$(B)/devtrace.pc $(B)/devtrace-clang.pc: $(B)/%.pc: instrument/%.pc.in core/version.h
 	@mkdir -p $(@D)
-	sed 's|@PREFIX@|$(PREFIX)|g' $< >$@
+	$(FILL) $< >$@
 
 include arch/x86_64/target/target.mk
 include library/library.mk
+include packaging/packaging.mk
 ifdef STATIC
 include packaging/static/static.mk
 else
@@ -201,7 +203,7 @@ bench: all
 
 # make soak S="nginx kernel": only these campaigns
 soak: tests
-	@sh ./install-deps.sh build check kernel soak
+	@sh ./install-deps.sh build check kernel soak static deb packages
 	./test/soak.sh $(S)
 
 # puts faults into a copy of the tree, one at a time, and says which the tests catch (two hours or more); ONLY=session/
@@ -209,33 +211,9 @@ mutate:
 	@sh ./install-deps.sh build check kernel
 	python3 test/mutate/mutate.py --only '$(ONLY)'
 
-# the module's sources, for DKMS to build with each kernel
-install-dkms:
-	install -d $(DESTDIR)/usr/src/devtrace-0.1/kernel $(DESTDIR)/usr/src/devtrace-0.1/core \
-		$(DESTDIR)/usr/src/devtrace-0.1/include
-	install -m 644 kernel/*.[ch] kernel/Kbuild kernel/Makefile $(DESTDIR)/usr/src/devtrace-0.1/kernel/
-	install -m 644 core/*.[ch] $(DESTDIR)/usr/src/devtrace-0.1/core/
-	install -m 644 include/*.h $(DESTDIR)/usr/src/devtrace-0.1/include/
-	install -m 644 kernel/dkms.conf $(DESTDIR)/usr/src/devtrace-0.1/
-	[ -n "$(DESTDIR)" ] || { dkms remove devtrace/0.1 --all >/dev/null 2>&1; dkms install devtrace/0.1; }
-
-install: all install-library
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/devtrace $(DESTDIR)$(PREFIX)/include \
-		$(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 755 $(B)/devtrace $(DESTDIR)$(PREFIX)/bin/
-	install -m 755 $(B)/lib/as $(DESTDIR)$(PREFIX)/lib/devtrace/
-	install -m 644 $(B)/libdevtrace-sqlite.so $(DESTDIR)$(PREFIX)/lib/
-	ln -sf ../lib/devtrace/as $(DESTDIR)$(PREFIX)/bin/devtrace-as
-	for p in devtrace devtrace-clang; do \
-		sed 's|@PREFIX@|$(PREFIX)|g' instrument/$$p.pc.in \
-			>$(DESTDIR)$(PREFIX)/lib/pkgconfig/$$p.pc || exit 1; \
-	done
-	install -m 644 include/devtrace.h $(DESTDIR)$(PREFIX)/include/
-	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-
 clean:
 	rm -rf build
 
-.PHONY: all tests static fuzzers needs deps test check prototypes format format-wanted lint demo bench soak mutate install install-dkms clean
+.PHONY: all tests static fuzzers needs deps test check prototypes format format-wanted lint demo bench soak mutate clean
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

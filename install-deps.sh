@@ -1,7 +1,7 @@
 #!/bin/sh
 # What building devtrace and its tests needs.
 # usage: install-deps.sh missing              says what building needs and is not there, and the command for it; installs nothing
-#        install-deps.sh build|unit|cases|lint|prototypes|check|kernel|demo|bench|soak|static|packages...
+#        install-deps.sh build|unit|cases|lint|prototypes|check|kernel|demo|bench|soak|static|deb|packages...
 #                                             installs the Debian packages that these need and that are missing, saying so
 set -eu
 # Of each header or program that building needs: the packages that have it in Debian and Ubuntu, in Fedora, in Alpine and
@@ -83,7 +83,8 @@ for group; do
 	bench) want="$want dpkg-dev uftrace clang-19 libclang-rt-19-dev clang valgrind tcl sqlite3 python3" ;;
 	# Zydis is built from its source, since Debian has it as a shared library only
 	static) want="$want dpkg-dev libzycore-dev libbsd-dev libmd-dev zlib1g-dev libbz2-dev" ;;
-	packages) want="$want debootstrap lintian rpm debhelper dh-python dh-dkms build-essential fakeroot" ;;
+	deb) want="$want build-essential debhelper dh-dkms dh-python" ;;
+	packages) want="$want debootstrap lintian rpm zsh fish" ;;
 	*) echo "install-deps.sh: unknown group '$group'" >&2; exit 2 ;;
 	esac
 done

@@ -10,14 +10,11 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "core/version.h"
 #include "process/confine.h"
 #include "process/library.h"
 #include "process/limits.h"
 #include "process/rights.h"
-
-#ifndef DT_VERSION
-#define DT_VERSION "0.1"
-#endif
 
 static const struct {
 	const char *name;

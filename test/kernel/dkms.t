@@ -10,6 +10,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 n=0
+version_of_it=$(sed -n 's/^#define DT_VERSION "\(.*\)"/\1/p' "$root/core/version.h")
 
 result() {
 	n=$((n + 1))
@@ -29,11 +30,11 @@ for version in $(printf '%s\n' 6.12 6.1 | FROM=${FROM:-${KERNEL_FROM-}} share 2)
 	out=$("$here/build.sh" "$version" 2>"$work/log") || { result 1 "Linux $version: build.sh"; sed 's/^/# /' "$work/log"; continue; }
 	kernel=${out##*/}
 	mkdir -p "$work/tree" "$work/modules"
-	args=(-m devtrace -v 0.1 -k "$kernel" --dkmstree "$work/tree" --sourcetree "$work/usr/src"
+	args=(-m devtrace -v "$version_of_it" -k "$kernel" --dkmstree "$work/tree" --sourcetree "$work/usr/src"
 		--installtree "$work/modules" --kernelsourcedir "$("$here/build.sh" "$version" headers)")
 	{ [ -e "$work/tree/devtrace" ] || dkms add "${args[@]}"; dkms build "${args[@]}"; } >"$work/log" 2>&1
 	result $? "Linux $version: DKMS builds it"
-	built=$(find "$work/tree/devtrace/0.1/$kernel" -name 'devtrace.ko*' 2>/dev/null | head -n 1)
+	built=$(find "$work/tree/devtrace/$version_of_it/$kernel" -name 'devtrace.ko*' 2>/dev/null | head -n 1)
 	case $built in
 	*.xz) xz -d "$built" && built=${built%.xz} ;;
 	esac
