@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, hostile, corpus, suites, found, kernel, fuzz, sanitizers, whole
+#                            storm, csmith, csmith-points, kills, oracle, hostile, corpus, suites, found, kernel, packages, rpm, static, fuzz, sanitizers, whole
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -32,6 +32,10 @@
 #     what it is with them: test/found/found.t
 #   - the fuzzers of test/fuzz/, each for an hour of processor time (SOAK_FUZZ_SECONDS: 3,600; SOAK_FUZZERS: only these);
 #     what they have found of new code is kept in build/fuzz/corpus, where the next soak goes on
+#   - Debian's packages (make deb): lintian, and a fresh Debian in which they are installed, work and are purged, with nothing left
+#     (test/packages/chroot.sh; some 300 MB are downloaded, the kernel's headers and DKMS among them); those for RPM (make rpm):
+#     what is in them
+#   - the static program (make static) in a folder with nothing but a program to trace: test/packages/static.sh
 #   - all of the commands' cases with sanitizers, those that take long too
 #   - the campaigns of which `make check' tries a share each time (test/share.bash), whole
 #   - the kernel's module: everything traced for ten seconds; loaded, with everything traced, and unloaded
@@ -470,6 +474,29 @@ campaign kernel "Linux: everything traced in every context for ten seconds under
 	in_kernels soak_everything 10
 campaign kernel "Linux: devtrace.ko loaded and unloaded ${SOAK_LOADS:-100} times with everything traced" \
 	in_kernels soak_load_and_unload "${SOAK_LOADS:-100}"
+packages() {
+	make -s -C "$root" deb >"$work/log" 2>&1 || { tail -n 20 "$work/log" >>"$work/why"; return 1; }
+	(cd "$root/build/deb" && lintian --allow-root ./*.deb ./*.changes) >"$work/log" 2>&1 && [ ! -s "$work/log" ] || { cat "$work/log" >>"$work/why"; return 1; }
+	"$root/test/packages/chroot.sh" "$root/build/deb" >"$work/log" 2>&1
+	local status=$?
+	sed 's/^/# /' "$work/log" >&2
+	return $status
+}
+campaign packages "Debian's packages: lintian finds nothing; installed in a fresh Debian they work, and purged leave nothing" packages
+# as many files as make install has, each in one package
+rpm_packages() {
+	make -s -C "$root" rpm >"$work/log" 2>&1 || { tail -n 20 "$work/log" >>"$work/why"; return 1; }
+	find "$root/build/rpm/RPMS" -name '*.rpm' ! -name '*debug*' -exec rpm -qp --nosignature --qf '[%{FILENAMES}\n]' {} + 2>>"$work/why" | sort |
+		grep -vE '/(doc|licenses|\.build-id)(/|$)|/(devtrace|kernel|core|include|devtrace-[0-9.]*)$' >"$work/in-rpm"
+	make -s -C "$root" install install-dkms DESTDIR="$work/rpm" PREFIX=/usr LIBDIR=/usr/lib64 PYTHONDIR="$(rpm --eval "$(sed -n 's/^%.*python3_sitelib \(%(.*)\)}/\1/p' "$root/packaging/rpm/devtrace.spec.in")")" >>"$work/why" 2>&1
+	(cd "$work/rpm" && find . ! -type d | sed 's/^\.//' | sort) | sed -E 's|(/man/.*\.[138])$|\1.gz|' | diff - <(sed -E 's|(/man/.*\.[138])$|\1.gz|' "$work/in-rpm") >>"$work/why"
+}
+campaign rpm "packages for RPM can be made, and have all files" rpm_packages
+static_program() {
+	make -s -C "$root" static >"$work/log" 2>&1 || { tail -n 20 "$work/log" >>"$work/why"; return 1; }
+	"$root/test/packages/static.sh" "$root/build/static/devtrace" >"$work/log" 2>&1 || { cat "$work/log" >>"$work/why"; return 1; }
+}
+campaign static "the static program works where there is nothing but a program to trace" static_program
 fuzzer() {
 	[ -n "${fuzzers_built:-}" ] || make -s -C "$root" -j2 FUZZ=1 fuzzers >"$work/log" 2>&1 || { tail -n 5 "$work/log" >>"$work/why"; return 1; }
 	fuzzers_built=1
