@@ -216,4 +216,5 @@ clean:
 
 .PHONY: all tests static fuzzers needs deps test check prototypes format format-wanted lint demo bench soak mutate clean
 .SECONDARY:
--include $(shell find $(B) -name '*.d' -type f 2>/dev/null)
+# the packages have trees of their own
+-include $(shell find $(B) \( -path $(B)/deb -o -path $(B)/rpm \) -prune -o -name '*.d' -type f -print 2>/dev/null)

@@ -62,10 +62,12 @@ in_root apt-get -qq update >"$work/log" 2>&1 &&
 	[ ${#needed[@]} -gt 0 ] && in_root apt-get -qq -y --no-install-recommends install "${needed[@]}" >>"$work/log" 2>&1
 result $? "what they need is installed (${#needed[@]} packages)"
 
-# All folders, links and files with their contents; but for what dpkg and apt note of what they did, logs and caches.
+# All folders, links and files with their contents; but for what dpkg and apt note of what they did, logs and caches;
+# and of DKMS its key, which it makes once, and depmod's tables of all modules, which it makes for the first time.
 state() {
 	local apart=(-path ./proc -o -path ./dev -o -path ./packages -o -path ./tmp -o -path ./var/log -o -path ./var/cache -o -path ./var/lib/apt
-		-o -path './var/lib/dpkg/*-old' -o -path ./var/lib/dpkg/status -o -path ./var/lib/dpkg/triggers -o -path ./etc/ld.so.cache)
+		-o -path './var/lib/dpkg/*-old' -o -path ./var/lib/dpkg/status -o -path ./var/lib/dpkg/triggers -o -path ./etc/ld.so.cache
+		-o -path './var/lib/dkms/mok.*' -o -path './usr/lib/modules/*/modules.*')
 	(cd "$r" && find . -xdev \( "${apart[@]}" \) -prune -o \( -type l -printf '%p -> %l\n' -o -type d -printf '%p/ %m\n' \) -o -type f -exec sha256sum {} +) | sort
 }
 state >"$work/before"

@@ -86,7 +86,7 @@ make -s uninstall uninstall-dkms "${debian[@]}" DESTDIR="$work/b" >"$work/log" 2
 result $? "and all of it is taken away from there"
 
 # what is loaded while it runs is not seen by dpkg-shlibdeps: the names that the messages have
-git grep -hoE '\.package = "[^"]+"|Debian has it in [a-z0-9-]+' -- '*.c' | sed -E 's/.*[" ]([a-z0-9-]+)"?$/\1/' | sort -u >"$work/loaded"
+grep -rhoE --include='*.c' --exclude-dir=build '\.package = "[^"]+"|Debian has it in [a-z0-9-]+' . | sed -E 's/.*[" ]([a-z0-9-]+)"?$/\1/' | sort -u >"$work/loaded"
 field() { awk -v field="$1:" '/^[A-Z]/ { on = $1 == field; sub(/^[^ ]*/, "") } on { gsub(/[ ,]+/, "\n"); print }' packaging/deb/control.in | grep '^lib' | sort -u; }
 field Recommends | diff "$work/loaded" - >"$work/log"
 result $? "the libraries that are loaded are Recommends"
