@@ -486,8 +486,8 @@ campaign packages "Debian's packages: lintian finds nothing; installed in a fres
 # as many files as make install has, each in one package
 rpm_packages() {
 	make -s -C "$root" rpm >"$work/log" 2>&1 || { tail -n 20 "$work/log" >>"$work/why"; return 1; }
-	find "$root/build/rpm/RPMS" -name '*.rpm' ! -name '*debug*' -exec rpm -qp --nosignature --qf '[%{FILENAMES}\n]' {} + 2>>"$work/why" | sort |
-		grep -vE '/(doc|licenses|\.build-id)(/|$)|/(devtrace|kernel|core|include|devtrace-[0-9.]*)$' >"$work/in-rpm"
+	find "$root/build/rpm/RPMS" -name '*.rpm' ! -name '*debug*' -exec rpm -qp --nosignature --qf '[%{FILEMODES:perms} %{FILENAMES}\n]' {} + 2>>"$work/why" |
+		sed -n '/^d/!s/^[^ ]* //p' | grep -vE '^/usr/share/(doc|licenses)/|/\.build-id/' | sort >"$work/in-rpm"
 	make -s -C "$root" install install-dkms DESTDIR="$work/rpm" PREFIX=/usr LIBDIR=/usr/lib64 PYTHONDIR="$(rpm --eval "$(sed -n 's/^%.*python3_sitelib \(%(.*)\)}/\1/p' "$root/packaging/rpm/devtrace.spec.in")")" >>"$work/why" 2>&1
 	(cd "$work/rpm" && find . ! -type d | sed 's/^\.//' | sort) | sed -E 's|(/man/.*\.[138])$|\1.gz|' | diff - <(sed -E 's|(/man/.*\.[138])$|\1.gz|' "$work/in-rpm") >>"$work/why"
 }
