@@ -214,7 +214,7 @@ static enum dt_received fetch_one(const struct command *c, struct dt_link *l, bo
 		unlink(path);
 	close(fd);
 	if (*kept && isatty(2))
-		fprintf(stderr, "devtrace fetch: %s: %lu bytes\n", c->output, (unsigned long)bytes);
+		fprintf(stderr, "devtrace: %s: %lu bytes\n", c->output, (unsigned long)bytes);
 	return got;
 }
 

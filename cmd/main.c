@@ -69,9 +69,14 @@ static void help(FILE *f)
 
 static int run(int argc, char **argv)
 {
+	static char own[] = "devtrace"; /* how getopt's messages begin, too */
+
 	for (size_t i = 0; i < COMMANDS; i++)
-		if (strcmp(argv[1], command[i].name) == 0)
+		if (strcmp(argv[1], command[i].name) == 0) {
+			argv[1] = own;
 			return command[i].run(argc - 1, argv + 1);
+		}
+	argv[0] = own;
 	return dt_cmd_run(argc, argv);
 }
 

@@ -24,7 +24,9 @@ int dt_cmd_fail(const char *format, ...)
 	va_end(ap);
 	if (text)
 		dt_plain_cut(text, true);
-	fprintf(stderr, "devtrace: %s\n", text ? text : "out of memory");
+	/* what answers in the language says so itself */
+	fprintf(stderr, "%s%s\n", text && strncmp(text, "devtrace: ", 10) == 0 ? "" : "devtrace: ",
+		text ? text : "out of memory");
 	free(text);
 	return 1;
 }
@@ -51,7 +53,7 @@ const char *dt_cmd_plain(const char *s)
 
 int dt_cmd_usage(const char *name)
 {
-	fprintf(stderr, "Try `devtrace %s --help`.\n", name);
+	fprintf(stderr, "Try `devtrace%s%s --help`.\n", *name ? " " : "", name);
 	return 2;
 }
 

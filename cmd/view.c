@@ -82,8 +82,7 @@ static bool wait_complete(struct dt_view *v, const sigset_t *signals, int *statu
 		ended = !complete && is_ended(signals, 50000000);
 	}
 	if (complete && *dt_view_not_kept(v))
-		fprintf(stderr, "devtrace view: the summary is not kept: %s\n",
-			dt_view_not_kept(v));
+		fprintf(stderr, "devtrace: the summary is not kept: %s\n", dt_view_not_kept(v));
 	return ended;
 }
 
@@ -105,7 +104,7 @@ static int prepare(const struct asked *a, const char *path, struct dt_live *live
 	if (!a->index && !(*s = dt_http_listen(a->listen, &e)))
 		return dt_cmd_fail("%s", e.text);
 	if (*s && a->open && dt_browser_prepare(browser, dt_http_address(*s), &needs, &e) < 0)
-		fprintf(stderr, "devtrace view: no browser is opened: %s\n", e.text);
+		fprintf(stderr, "devtrace: no browser is opened: %s\n", e.text);
 	dt_needs_add(&needs, DT_NEED_CHANGED, path);
 	if (live->trace.folder[0])
 		dt_needs_add(&needs, DT_NEED_FOLDER, live->trace.folder);
