@@ -87,8 +87,7 @@ static int parse(struct command *c, int argc, char **argv)
 			break;
 		case 'f':
 			if (!parse_time(optarg, &c->source.record_ns)) {
-				dt_cmd_fail("serve: --for is a time such as 10ms or 2s, not '%s'",
-					    optarg);
+				dt_cmd_fail("--for is a time such as 10ms or 2s, not '%s'", optarg);
 				return 1 + dt_cmd_usage("serve");
 			}
 			break;
@@ -203,7 +202,7 @@ int dt_cmd_serve(int argc, char **argv)
 		return status - 1;
 	why = contradiction(&c, optind < argc);
 	if (why) {
-		dt_cmd_fail("serve: %s", why);
+		dt_cmd_fail("%s", why);
 		return dt_cmd_usage("serve");
 	}
 	status = run(&c, argv + optind);

@@ -13,6 +13,7 @@
 #include "cmd/commands.h"
 #include "cmd/fetched.h"
 #include "cmd/live.h"
+#include "cmd/meant.h"
 #include "cmd/open.h"
 #include "store/store.h"
 #include "view/http.h"
@@ -145,7 +146,7 @@ static int show(const struct asked *a)
 		goto out;
 	r = dt_live_begin(&live, &e) < 0 ? NULL : dt_reader_open(path, &e);
 	if (!r) {
-		status = dt_cmd_fail("%s", e.text);
+		status = dt_cmd_meant("%s", e.text);
 		goto out;
 	}
 	formats.reader = r;
@@ -264,13 +265,13 @@ int dt_cmd_view(int argc, char **argv)
 		}
 	}
 	if (argc - optind > 1) {
-		dt_cmd_fail("view: one trace file at a time, not also '%s'", argv[optind + 1]);
+		dt_cmd_fail("one trace file at a time, not also '%s'", argv[optind + 1]);
 		return dt_cmd_usage("view");
 	}
 	a.path = argv[optind]; /* NULL at the end */
 	why = contradiction(&a);
 	if (why) {
-		dt_cmd_fail("view: %s", why);
+		dt_cmd_fail("%s", why);
 		return dt_cmd_usage("view");
 	}
 	if (a.address)
