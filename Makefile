@@ -176,6 +176,10 @@ prototypes:
 	@sh ./install-deps.sh prototypes
 	/usr/bin/python3 symbols/prototypes/make.py
 
+# makes the manual pages of sections 5 and 7 of the documents
+manual:
+	@/usr/bin/python3 man/make.py
+
 # but for programs that tests trace as they are, and the header of macros that programs include
 FORMATTED = $(shell git ls-files '*.c' '*.h' | grep -vE '^(test/(golden|known|programs|probe)/|examples/|include/devtrace\.h)')
 format:
@@ -232,10 +236,13 @@ install: all install-library
 	done
 	install -m 644 include/devtrace.h $(DESTDIR)$(PREFIX)/include/
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -d $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man7
+	install -m 644 man/*.5 $(DESTDIR)$(PREFIX)/share/man/man5/
+	install -m 644 man/*.7 $(DESTDIR)$(PREFIX)/share/man/man7/
 
 clean:
 	rm -rf build
 
-.PHONY: all tests static fuzzers needs deps test check prototypes format format-wanted lint demo bench soak mutate install install-dkms clean
+.PHONY: all tests static fuzzers needs deps test check prototypes manual format format-wanted lint demo bench soak mutate install install-dkms clean
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

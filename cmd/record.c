@@ -21,12 +21,12 @@
 	"                             sleds, and of files without sleds those of the program\n"             \
 	"  -N, --no-function=PATTERN  do not trace those that match\n"                                      \
 	"  -A, --arguments=PATTERN    as -F, with all arguments and the texts they point to; also\n"        \
-	"                             PATTERN@NAME:str,NAME: these (devtrace-ctl(1))\n"                     \
+	"                             PATTERN@NAME:str,NAME: these (devtrace-ctl(5))\n"                     \
 	"  -l, --libcalls[=MODULE]    the calls of libraries that the program, or MODULE, makes, with\n"    \
 	"                             arguments and texts; not those that libraries make themselves.\n"     \
 	"                             Without -F, only these are traced\n"                                  \
 	"  -T, --trace=POINT          set a tracepoint: 'FILE.c:123 VALUE p->len', 'sync+1c REG rax';\n"    \
-	"                             devtrace-ctl(1). Without -F, only tracepoints are traced;\n"          \
+	"                             devtrace-ctl(5). Without -F, only tracepoints are traced;\n"          \
 	"                             'kernel:vfs_read+9 REG rdi': one in the kernel, as with -k\n"         \
 	"      --filter=WORDS         write only calls that these words mean, and sums of the others:\n"    \
 	"                             'time>10us', 'in:parse* -leaf', 'depth<4', 'size>4096', 'failed'\n"   \

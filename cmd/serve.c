@@ -21,7 +21,7 @@ static const char help[] =
 	"  -s, --session SESSION  of a running session: what it has recorded...\n"
 	"      --for TIME         ...or records for each request, so long (10ms, 2s)\n"
 	"      --arm 'START STOP [DURATION]'\n"
-	"                         ...or from one event to another (devtrace-ctl(1), arm)\n"
+	"                         ...or from one event to another (devtrace-ctl(5), arm)\n"
 	"      --listen ADDRESS   HOST:PORT, PORT or unix:PATH (127.0.0.1, any free port); "
 	"whoever\n"
 	"                         can connect gets the trace, and it is not encrypted\n"
@@ -35,7 +35,7 @@ static const char help[] =
 	"\n"
 	"A FILE is a trace, also one that is being recorded, or a dump; or a folder of these. Of\n"
 	"several, each request gets the next. devtrace.db when none is given.\n"
-	"Requests: trace, file, stat, each a line (doc/remote.md).\n";
+	"Requests: trace, file, stat, each a line (devtrace-remote(7)).\n";
 
 struct command {
 	struct dt_source source;

@@ -19,7 +19,7 @@ static const char help[] =
 	"between;\n"
 	"- reads them from standard input. Tables: calls, records, events, messages, switches, "
 	"lost,\n"
-	"pauses, threads, processes, functions, activities; doc/sql.md has their columns. Times are\n"
+	"pauses, threads, processes, functions, activities; devtrace-sql(5) has their columns. Times are\n"
 	"nanoseconds from the first record.\n"
 	"\n"
 	"  -c, --csv        as comma-separated values (RFC 4180)\n"

@@ -9,5 +9,6 @@ PYTHONPATH=$root/python DEVTRACE_LIBRARY=$root/build/libdevtrace.so.1 PYTHONDONT
 export PATH HOME LC_ALL TZ COLUMNS DEVTRACE_ROOT PYTHONPATH DEVTRACE_LIBRARY PYTHONDONTWRITEBYTECODE XDG_RUNTIME_DIR DEVTRACE_CACHE
 trap 'rm -rf "$HOME"' EXIT
 cd "$root" || exit 1
-[ $# != 0 ] || set -- README.md doc/*.md man/*
+# pages that are made of documents have the same commands
+[ $# != 0 ] || set -- README.md doc/*.md $(grep -L '^\.\\" Made from' man/*.[1-8])
 python3 test/docs/console.py "$@"
