@@ -480,7 +480,7 @@ int dt_cmd_diff(int argc, char **argv)
 			d.path[side] = argv[optind + (int)side];
 			d.reader[side] = dt_reader_open(d.path[side], &e);
 			if (!d.reader[side])
-				status = dt_cmd_meant("%s", e.text);
+				status = dt_cmd_fail("%s%s", e.text, dt_cmd_meant_hint());
 		}
 		if (!status)
 			status = d.first ? dt_diff_first(&d) : compare(&d);

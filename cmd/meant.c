@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/meant.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/open.h"
 #include "core/plain.h"
 #include "process/launch.h"
 
@@ -48,18 +46,4 @@ void dt_cmd_meant_of(const char *name, int argc, char **argv)
 const char *dt_cmd_meant_hint(void)
 {
 	return hint;
-}
-
-int dt_cmd_meant(const char *format, ...)
-{
-	char *text = NULL;
-	va_list ap;
-
-	va_start(ap, format);
-	if (vasprintf(&text, format, ap) < 0)
-		text = NULL;
-	va_end(ap);
-	dt_cmd_fail("%s%s", text ? text : "out of memory", hint);
-	free(text);
-	return 1;
 }

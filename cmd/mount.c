@@ -73,7 +73,7 @@ static int mount_at(const char *directory, bool foreground, int ready)
 	struct dt_mount *m = dt_mount_new(directory, &e);
 
 	if (!m)
-		return dt_cmd_meant("%s", e.text);
+		return dt_cmd_fail("%s%s", e.text, dt_cmd_meant_hint());
 	if (ready >= 0) {
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 

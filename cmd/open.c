@@ -90,7 +90,7 @@ struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, struct d
 	if (*status)
 		return NULL;
 	r = dt_reader_open(path, &e);
-	*status = r ? 0 : dt_cmd_meant("%s", e.text);
+	*status = r ? 0 : dt_cmd_fail("%s%s", e.text, dt_cmd_meant_hint());
 	return r;
 }
 

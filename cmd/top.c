@@ -105,7 +105,7 @@ static int parse(int argc, char **argv, struct dt_recording *k, struct dt_top *t
 		return dt_cmd_usage("top");
 	}
 	if (argv[optind][strspn(argv[optind], "0123456789")]) {
-		dt_cmd_meant("'%s' is not a process id", argv[optind]);
+		dt_cmd_fail("'%s' is not a process id%s", argv[optind], dt_cmd_meant_hint());
 		return 2;
 	}
 	return -1;

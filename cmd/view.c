@@ -146,7 +146,7 @@ static int show(const struct asked *a)
 		goto out;
 	r = dt_live_begin(&live, &e) < 0 ? NULL : dt_reader_open(path, &e);
 	if (!r) {
-		status = dt_cmd_meant("%s", e.text);
+		status = dt_cmd_fail("%s%s", e.text, dt_cmd_meant_hint());
 		goto out;
 	}
 	formats.reader = r;

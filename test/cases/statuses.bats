@@ -139,7 +139,8 @@ setup() {
 		[ "$status" != 0 ]
 		# check names the file that it is about, as it does of each file
 		[[ "${lines[0]}" == "devtrace: "* ]] || [ "$command" = "check none" ]
-		[[ "$output" != *"devtrace: devtrace: "* ]] && [[ "$output" != *"devtrace: ${command%% *}: "* ]]
+		[[ "$output" != *"devtrace: devtrace: "* ]]
+		[[ "$output" != *"devtrace: ${command%% *}: "* ]]
 	done
 }
 
@@ -165,7 +166,8 @@ setup() {
 	ends 1 "$dt" cat "$(printf 'a%.0s' {1..400})"
 	[[ "$output" == *"devtrace -- cat ...)" ]]
 	ends 1 "$dt" cat $'\e[31m'
-	[[ "$output" == *"devtrace -- cat ...)" ]] && [[ "$output" != *$'\e'* ]]
+	[[ "$output" == *"devtrace -- cat ...)" ]]
+	[[ "$output" != *$'\e'* ]]
 	# a trace is a trace
 	ends 0 "$dt" cat t.db
 }

@@ -24,7 +24,9 @@ import tempfile
 import document
 
 TIME = 120  # seconds for a command
+PREPARING = 900  # for what is run beforehand, which may build a program
 MARK = "status-of-the-command"
+BEFOREHAND = "prepare() {"
 
 
 def plain(line):
@@ -57,9 +59,9 @@ class Shell:
         self.bash = subprocess.Popen(["bash", "--norc", "--noprofile"], cwd=folder, stdin=subprocess.PIPE,
                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
 
-    def run(self, command):
+    def run(self, command, seconds):
         """Returns the lines that a command printed, and its status; None: it took too long."""
-        signal.alarm(TIME)
+        signal.alarm(seconds)
         out = []
         self.bash.stdin.write(f"{{ {command}\n}} </dev/null; status=$?; echo; echo {MARK} $status\n".encode())
         self.bash.stdin.flush()
@@ -89,7 +91,7 @@ def cases(path):
             continue
         if piece.kind == document.SCRIPT:
             # a function, so that a line can `|| return'
-            yield piece.number, "prepare() {\n" + "\n".join(piece.lines) + "\n}; prepare", None, (0,)
+            yield piece.number, BEFOREHAND + "\n" + "\n".join(piece.lines) + "\n}; prepare", None, (0,)
         elif piece.kind == document.LIST:
             for number, command in document.listed(piece):
                 yield number, command, None, (0, *piece.may)
@@ -103,7 +105,7 @@ def cases(path):
 
 def name_of(command):
     lines = command.splitlines()
-    return lines[0] if lines[0] != "prepare() {" else f"(beforehand) {lines[1]}"
+    return lines[0] if lines[0] != BEFOREHAND else f"(beforehand) {lines[1]}"
 
 
 def main():
@@ -115,7 +117,7 @@ def main():
             signal.signal(signal.SIGALRM, lambda *_, shell=shell: shell.end())
             for number, command, want, statuses in cases(path):
                 n += 1
-                out, have = shell.run(command)
+                out, have = shell.run(command, PREPARING if command.startswith(BEFOREHAND) else TIME)
                 missing = None if want is None else fits(want, out)
                 good = have in statuses and missing is None
                 failed += not good
