@@ -139,6 +139,7 @@ def faults(path, run, only_options):
             continue
         ours = False
         for number, line in enumerate(piece.lines, piece.number):
+            ours |= bool(document.OTHERS.match(line))
             for words in document.commands_in(line):
                 ours = True
                 if why := wrong_with(words):

@@ -15,11 +15,15 @@ In a manual page: .\\" run: LINE (several lines make one script), .\\" not run: 
 Blocks of a Markdown document:
   ```console   commands behind `$ ', and what they print (console.py)
   ```sh        a list of commands: each is run, and has to end with 0
-  others       if there is a command of devtrace's in them, it is not run, and that has to be said
-In a manual page the lines between .nf and .fi are a list of commands, if one of them is devtrace's.
+  others       if there are commands in them, they are not run, and that has to be said
+In a manual page the lines between .nf and .fi are a list of commands, if one of them is a command.
 """
 import re
 import shlex
+
+# what shows that a line is a command, though not of devtrace's
+OTHERS = re.compile(r"([a-z]*[$#] )?(\w+=\S* )*(make|gcc|g\+\+|clang|cmake|meson|\./configure|ssh|sqlite3|apt|insmod|redis-cli|readelf|git|pip|"
+                    r"echo|cat|examples/\S+) (?![=|+])")
 
 CONSOLE, LIST, OTHER, TEXT, SCRIPT = "console", "list", "other", "text", "script"
 
@@ -102,7 +106,7 @@ def manual(lines):
         if line == ".nf":
             block, begin = [], number + 1
         elif line == ".fi" and block is not None:
-            ours = any(commands_in(x) for x in block)
+            ours = any(commands_in(x) or OTHERS.match(x) for x in block)
             yield Piece(LIST if ours else OTHER, begin, block, *marks.take())
             block = None
         elif block is not None:
