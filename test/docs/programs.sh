@@ -3,7 +3,7 @@
 # Sourced by what documents have run beforehand (document.py): makes programs of which they speak, in this folder.
 #   program, server   call parse_line() and parse_space(), handle(), logging(), malloc(); run so many seconds as $LIVES
 #                     says, or until they have made 200 rounds
-#   pidof NAME        starts NAME, a copy of it that lives $lives seconds (2), and prints its process id
+#   pidof NAME        starts NAME, a copy of it that lives $lives seconds (4), and prints its process id
 cat >program.c <<'C'
 #include <fcntl.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ int main(void)
 }
 C
 gcc -g -O1 -fno-optimize-sibling-calls -o program program.c && cp program server && cp program prog
-lives=2
+lives=4
 pidof() {
 	[ -e "$1" ] || cp program "$1"
 	LIVES=$lives "./$1" >/dev/null 2>&1 &
