@@ -178,6 +178,10 @@ prototypes:
 	@sh ./install-deps.sh prototypes
 	/usr/bin/python3 symbols/prototypes/make.py
 
+# makes the manual pages of sections 5 and 7 of the documents
+manual:
+	@/usr/bin/python3 man/make.py
+
 # but for programs that tests trace as they are, and the header of macros that programs include
 FORMATTED = $(shell git ls-files '*.c' '*.h' | grep -vE '^(test/(golden|known|programs|probe)/|examples/|include/devtrace\.h)')
 format:
@@ -214,7 +218,7 @@ mutate:
 clean:
 	rm -rf build
 
-.PHONY: all tests static fuzzers needs deps test check prototypes format format-wanted lint demo bench soak mutate clean
+.PHONY: all tests static fuzzers needs deps test check prototypes manual format format-wanted lint demo bench soak mutate clean
 .SECONDARY:
 # the packages have trees of their own
 -include $(shell find $(B) \( -path $(B)/deb -o -path $(B)/rpm \) -prune -o -name '*.d' -type f -print 2>/dev/null)

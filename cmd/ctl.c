@@ -16,7 +16,7 @@ static const char help[] =
 	"Tells a session what to do; without a COMMAND prints its state, as commands that restore\n"
 	"it. With - as the COMMAND, reads commands from standard input. 'devtrace ctl help' lists "
 	"the\n"
-	"commands, doc/language.md explains them.\n"
+	"commands, devtrace-ctl(5) explains them.\n"
 	"\n"
 	"  -s, --session SESSION  which one (devtrace list shows them); not needed when there is "
 	"one\n"

@@ -12,21 +12,19 @@
 
 #define PATIENCE 3000000000ull /* ns after which a download is mentioned without a terminal */
 
-static const char *command;
 static bool shown;     /* there is a line on the terminal that has not ended */
 static uint64_t since; /* the download began; 0: there is none */
 
 static void say(const char *line)
 {
-	fprintf(stderr, "%s: %s\n", command, line);
+	fprintf(stderr, "devtrace: %s\n", line);
 }
 
 static void show_amount(const char *path, uint64_t done, uint64_t total)
 {
 	/* the longest line is written over: the terminal's width is not asked for */
-	fprintf(stderr, "\r%s: downloading the debug file of %s: %lu.%lu", command,
-		dt_cmd_plain(path), (unsigned long)(done / 1000000),
-		(unsigned long)(done / 100000 % 10));
+	fprintf(stderr, "\rdevtrace: downloading the debug file of %s: %lu.%lu", dt_cmd_plain(path),
+		(unsigned long)(done / 1000000), (unsigned long)(done / 100000 % 10));
 	if (total)
 		fprintf(stderr, " of %lu.%lu", (unsigned long)(total / 1000000),
 			(unsigned long)(total / 100000 % 10));
@@ -49,17 +47,15 @@ static void show(const char *path, uint64_t done, uint64_t total)
 		show_amount(path, done, total);
 		shown = true;
 	} else if (since != UINT64_MAX && dt_now_ns() - since > PATIENCE) {
-		fprintf(stderr, "%s: downloading the debug file of %s\n", command,
-			dt_cmd_plain(path));
+		fprintf(stderr, "devtrace: downloading the debug file of %s\n", dt_cmd_plain(path));
 		since = UINT64_MAX;
 	}
 }
 
-void dt_cmd_debug_files(const char *name, bool off)
+void dt_cmd_debug_files(bool off)
 {
 	struct dt_error e;
 
-	command = name;
 	dt_debug_says = say;
 	dt_debuginfod_shows = show;
 	if (!off && dt_debuginfod_begin(&e) < 0)

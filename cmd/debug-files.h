@@ -8,9 +8,9 @@
 /*
  * Prepares the downloading of debug files, if DEBUGINFOD_URLS is set and not `off' (an option), and
  * shows on standard error how far downloads come and, in any case, why files could not be had.
- * name: of the command, for messages. To be called before the command confines itself, gives up
+ * To be called before the command confines itself, gives up
  * rights, or makes threads.
  */
-void dt_cmd_debug_files(const char *name, bool off);
+void dt_cmd_debug_files(bool off);
 
 #endif

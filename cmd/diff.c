@@ -14,6 +14,7 @@
 #include "analyse/match.h"
 #include "analyse/stats.h"
 #include "cmd/commands.h"
+#include "cmd/meant.h"
 #include "cmd/table.h"
 
 static const char help[] =
@@ -452,13 +453,13 @@ static int parse(int argc, char **argv, struct dt_diff *d)
 	if (status >= 0)
 		return status;
 	if (!d->first && (d->arguments || d->results || d->pointers))
-		dt_cmd_fail("diff: --arguments, --results and --pointers are for --first");
+		dt_cmd_fail("--arguments, --results and --pointers are for --first");
 	else if (d->pointers && !d->arguments && !d->results)
-		dt_cmd_fail("diff: --pointers of what? say --arguments, --results, or both");
+		dt_cmd_fail("--pointers of what? say --arguments, --results, or both");
 	else if (d->first && (d->subtract || d->rows || d->key))
-		dt_cmd_fail("diff: --first has no table: -s, -n and --subtract do not go with it");
+		dt_cmd_fail("--first has no table: -s, -n and --subtract do not go with it");
 	else if (argc - optind != 2)
-		dt_cmd_fail("diff: two trace files, A and B");
+		dt_cmd_fail("two trace files, A and B");
 	else
 		return -1;
 	return dt_cmd_usage("diff");
@@ -479,7 +480,7 @@ int dt_cmd_diff(int argc, char **argv)
 			d.path[side] = argv[optind + (int)side];
 			d.reader[side] = dt_reader_open(d.path[side], &e);
 			if (!d.reader[side])
-				status = dt_cmd_fail("%s", e.text);
+				status = dt_cmd_fail("%s%s", e.text, dt_cmd_meant_hint());
 		}
 		if (!status)
 			status = d.first ? dt_diff_first(&d) : compare(&d);

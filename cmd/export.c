@@ -167,20 +167,19 @@ static int take(struct asked *a, int o, const char *name)
 static int check(const struct asked *a)
 {
 	if (a->folder && a->output && a->formats == 1) {
-		dt_cmd_fail("export: --ctf names its folder itself: no -o");
+		dt_cmd_fail("--ctf names its folder itself: no -o");
 		return dt_cmd_usage("export");
 	}
 	if (a->filter && a->formats == 1 && (a->folder || a->barrelfish)) {
-		dt_cmd_fail("export: -f chooses calls: --ctf and --barrelfish have records");
+		dt_cmd_fail("-f chooses calls: --ctf and --barrelfish have records");
 		return dt_cmd_usage("export");
 	}
 	if (a->formats == 1 && (a->form == DT_DUMP_AS_IMPORTED || a->barrelfish))
 		return -1;
-	dt_cmd_fail(a->formats == 1 ? "export: --relative and --absolute are of --barrelfish"
-		    : a->formats
-			    ? "export: one format at a time"
-			    : "export: say the format: --chrome, --perfetto, --ctf, --speedscope, "
-			      "--folded, --callgrind, --csv or --barrelfish");
+	dt_cmd_fail(a->formats == 1 ? "--relative and --absolute are of --barrelfish"
+		    : a->formats    ? "one format at a time"
+				    : "say the format: --chrome, --perfetto, --ctf, --speedscope, "
+				      "--folded, --callgrind, --csv or --barrelfish");
 	return dt_cmd_usage("export");
 }
 

@@ -214,7 +214,7 @@ static enum dt_received fetch_one(const struct command *c, struct dt_link *l, bo
 		unlink(path);
 	close(fd);
 	if (*kept && isatty(2))
-		fprintf(stderr, "devtrace fetch: %s: %lu bytes\n", c->output, (unsigned long)bytes);
+		fprintf(stderr, "devtrace: %s: %lu bytes\n", c->output, (unsigned long)bytes);
 	return got;
 }
 
@@ -371,7 +371,7 @@ static int parse(struct command *c, int argc, char **argv)
 		case 'n':
 			c->count = strtoul(optarg, &end, 10);
 			if (*optarg < '1' || *optarg > '9' || *end) {
-				dt_cmd_fail("fetch: -n is a number from 1, not '%s'", optarg);
+				dt_cmd_fail("-n is a number from 1, not '%s'", optarg);
 				return 1 + dt_cmd_usage("fetch");
 			}
 			break;
@@ -443,7 +443,7 @@ int dt_cmd_fetch(int argc, char **argv)
 	c.address = optind < argc ? argv[optind] : NULL;
 	why = contradiction(&c, argc - optind);
 	if (why) {
-		dt_cmd_fail("fetch: %s", why);
+		dt_cmd_fail("%s", why);
 		return dt_cmd_usage("fetch");
 	}
 	if (argc - optind == 2)

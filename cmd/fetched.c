@@ -20,7 +20,7 @@ static void run_fetch(const struct dt_fetched *f, const sigset_t *signals)
 		args[4 + i] = (char *)f->word[i];
 	sigprocmask(SIG_SETMASK, signals, NULL);
 	execv("/proc/self/exe", args);
-	_exit(dt_cmd_fail("view: fetch can not be started: %s", strerror(errno)));
+	_exit(dt_cmd_fail("fetch can not be started: %s", strerror(errno)));
 }
 
 int dt_fetched_get(struct dt_fetched *f)
@@ -36,12 +36,12 @@ int dt_fetched_get(struct dt_fetched *f)
 	sigaddset(&block, SIGTERM);
 	sigprocmask(SIG_BLOCK, &block, &before);
 	if (dt_temporary_make(&f->trace, &e) < 0)
-		return dt_cmd_fail("view: %s", e.text);
+		return dt_cmd_fail("%s", e.text);
 	pid = fork();
 	if (pid == 0)
 		run_fetch(f, &before);
 	if (pid < 0)
-		status = dt_cmd_fail("view: fetch can not be started: %s", strerror(errno));
+		status = dt_cmd_fail("fetch can not be started: %s", strerror(errno));
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (pid > 0)

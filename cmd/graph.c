@@ -385,7 +385,7 @@ static int parse(int argc, char **argv, struct graph *k)
 			enum form form = c == 6 ? DOT : JSON;
 
 			if (k->form != TEXT && k->form != form) {
-				dt_cmd_fail("graph: --dot or --json, not both");
+				dt_cmd_fail("--dot or --json, not both");
 				status = dt_cmd_usage("graph");
 			}
 			k->form = form;

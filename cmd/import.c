@@ -111,8 +111,7 @@ int dt_cmd_import(int argc, char **argv)
 		}
 	}
 	if (!barrelfish || argc - optind != 1) {
-		dt_cmd_fail(barrelfish ? "import: name one dump"
-				       : "import: say the format: --barrelfish");
+		dt_cmd_fail(barrelfish ? "name one dump" : "say the format: --barrelfish");
 		return dt_cmd_usage("import");
 	}
 	m.path = argv[optind];

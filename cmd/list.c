@@ -153,7 +153,7 @@ static size_t list_file(struct dt_file *file, bool probes, struct hooks *hooks, 
 		return 0;
 	way = dt_file_probes(file, &e) == 0 ? dt_file_probe_ways(file, &e) : NULL;
 	if (!way) {
-		fprintf(stderr, "devtrace list: %s\n", e.text);
+		fprintf(stderr, "devtrace: %s\n", e.text);
 		return 0;
 	}
 	n = list_sites(file, way, hooks, verbose);
@@ -169,9 +169,8 @@ static void say_hooks(const char *of, const struct hooks *h)
 	fflush(stdout); /* so that this is the last line if stdout and stderr are one file */
 	if (!(h->can + h->can_not + h->startup) || !(h->covered + h->left))
 		return;
-	fprintf(stderr,
-		"devtrace list: %s: %zu function%s without sleds can be traced, %zu can not%s", of,
-		h->can, h->can == 1 ? "" : "s", h->can_not, h->can_not ? " (-v says why)" : "");
+	fprintf(stderr, "devtrace: %s: %zu function%s without sleds can be traced, %zu can not%s",
+		of, h->can, h->can == 1 ? "" : "s", h->can_not, h->can_not ? " (-v says why)" : "");
 	if (h->startup)
 		fprintf(stderr, "; %zu of start-up code only by their exact names", h->startup);
 	/* not rounded up: 100 % is all of it */
@@ -273,7 +272,7 @@ static size_t list_places(const char *path, struct dt_elf *elf, struct dt_symtab
 				  v->subsystem_name, v->event_name);
 	}
 	if (dt_usdt_read(elf, &usdt, &e))
-		fprintf(stderr, "devtrace list: %s\n", e.text);
+		fprintf(stderr, "devtrace: %s\n", e.text);
 	for (size_t i = 0; i < usdt.n; i++) {
 		const struct dt_usdt_probe *p = &usdt.probe[i];
 		const struct dt_elf_site *s = dt_elf_site_at(elf, p->address);
@@ -336,7 +335,7 @@ static int find_process(struct listed *l)
 	struct dt_error e;
 
 	if (dt_maps_read(l->pid, &l->maps, &e) < 0) {
-		fprintf(stderr, "devtrace list: %s\n", e.text);
+		fprintf(stderr, "devtrace: %s\n", e.text);
 		return 1;
 	}
 	l->jit[DT_JIT_MAP] = dt_run_time_map(l->pid);
@@ -372,12 +371,12 @@ static void list_jit(struct listed *l, bool verbose)
 		fflush(stdout);
 		if (n)
 			fprintf(stderr,
-				"devtrace list: process %d: %s names code made at run time: %zu "
+				"devtrace: process %d: %s names code made at run time: %zu "
 				"functions, which are not hooked%s\n",
 				l->pid, name, n, verbose ? "" : " (-v lists them)");
 		if (jit && dt_jit_unread(jit))
 			fprintf(stderr,
-				"devtrace list: %s: %zu lines or records were not understood, or "
+				"devtrace: %s: %zu lines or records were not understood, or "
 				"too many\n",
 				name, dt_jit_unread(jit));
 		dt_jit_free(jit);
@@ -406,8 +405,7 @@ static int list_process(struct listed *l, bool all, bool verbose)
 	dt_format(name, sizeof(name), "process %d", l->pid);
 	say_hooks(name, &hooks);
 	if (n == 0 && !hooks.can_not)
-		fprintf(stderr,
-			"devtrace list: process %d has no functions that could be traced%s\n",
+		fprintf(stderr, "devtrace: process %d has no functions that could be traced%s\n",
 			l->pid, all ? "" : "; its libraries: -a");
 	return n == 0;
 }
@@ -423,7 +421,7 @@ static int list_program(const char *name, bool verbose)
 	size_t n = 0;
 
 	if (!f) {
-		fprintf(stderr, "devtrace list: out of memory\n");
+		fprintf(stderr, "devtrace: out of memory\n");
 		free(path);
 		return 1;
 	}
@@ -435,21 +433,19 @@ static int list_program(const char *name, bool verbose)
 		f->readable = strdup(f->elf->path);
 	}
 	if (!f->elf) {
-		fprintf(stderr, "devtrace list: %s\n", e.text);
+		fprintf(stderr, "devtrace: %s\n", e.text);
 	} else if (f->path && f->readable) {
 		n = list_file(f, true, &hooks, verbose);
 		n += list_places(f->path, f->elf, dt_file_symtab(f), verbose);
 		if (f->elf->bad_sites)
-			fprintf(stderr,
-				"devtrace list: %zu table entries without a sled left out\n",
+			fprintf(stderr, "devtrace: %zu table entries without a sled left out\n",
 				f->elf->bad_sites);
 		/* opening it again gives the reason why there are no names */
 		if (f->no_symtab && !dt_symtab_open(f->readable, NULL, &e))
-			fprintf(stderr, "devtrace list: %s\n", e.text);
+			fprintf(stderr, "devtrace: %s\n", e.text);
 		say_hooks(name, &hooks);
 		if (!n && !hooks.can_not)
-			fprintf(stderr, "devtrace list: %s: no function in it can be traced\n",
-				name);
+			fprintf(stderr, "devtrace: %s: no function in it can be traced\n", name);
 	}
 	dt_files_free(&files);
 	free(path);
@@ -481,13 +477,12 @@ static int list_sessions(void)
 	size_t n = 0;
 
 	if (dt_sessions_each(print_session, &n, &e) < 0) {
-		fprintf(stderr, "devtrace list: %s\n", e.text);
+		fprintf(stderr, "devtrace: %s\n", e.text);
 		return 1;
 	}
 	if (!n)
-		fprintf(stderr,
-			"devtrace list: no session runs; name a program or process to see what "
-			"can be traced there\n");
+		fprintf(stderr, "devtrace: no session runs; name a program or process to see what "
+				"can be traced there\n");
 	return 0;
 }
 
@@ -516,7 +511,7 @@ static int list_all(char **name, size_t n, bool all, bool verbose, bool no_debug
 		l[i].name = name[i];
 		status |= find(&l[i], &needs);
 	}
-	dt_cmd_debug_files("devtrace list", no_debuginfod);
+	dt_cmd_debug_files(no_debuginfod);
 	if (dt_cmd_confine(&needs))
 		return 1;
 	for (size_t i = 0; i < n; i++) {
@@ -558,8 +553,7 @@ int dt_cmd_list(int argc, char **argv)
 			fputs(usage, stdout);
 			return 0;
 		default:
-			fputs(usage, stderr);
-			return 2;
+			return dt_cmd_usage("list");
 		}
 	}
 	return optind == argc ? list_sessions()

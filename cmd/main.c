@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/meant.h"
 #include "core/version.h"
 #include "process/confine.h"
 #include "process/library.h"
@@ -66,9 +67,15 @@ static void help(FILE *f)
 
 static int run(int argc, char **argv)
 {
+	static char own[] = "devtrace"; /* how getopt's messages begin, too */
+
 	for (size_t i = 0; i < COMMANDS; i++)
-		if (strcmp(argv[1], command[i].name) == 0)
+		if (strcmp(argv[1], command[i].name) == 0) {
+			argv[1] = own;
+			dt_cmd_meant_of(command[i].name, argc - 2, argv + 2);
 			return command[i].run(argc - 1, argv + 1);
+		}
+	argv[0] = own;
 	return dt_cmd_run(argc, argv);
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/meant.h"
 #include "cmd/open.h"
 #include "session/mount.h"
 
@@ -72,7 +73,7 @@ static int mount_at(const char *directory, bool foreground, int ready)
 	struct dt_mount *m = dt_mount_new(directory, &e);
 
 	if (!m)
-		return dt_cmd_fail("%s", e.text);
+		return dt_cmd_fail("%s%s", e.text, dt_cmd_meant_hint());
 	if (ready >= 0) {
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -139,8 +140,10 @@ int dt_cmd_mount(int argc, char **argv)
 			return dt_cmd_usage("mount");
 		}
 	}
-	if (optind + 1 != argc || !argv[optind][0])
+	if (optind + 1 != argc || !argv[optind][0]) {
+		dt_cmd_fail("name one folder");
 		return dt_cmd_usage("mount");
+	}
 	directory = absolute(argv[optind], &e);
 	if (!directory)
 		return dt_cmd_fail("%s", e.text);

@@ -10,6 +10,7 @@
 #include "analyse/feed.h"
 #include "cmd/open.h"
 #include "cmd/commands.h"
+#include "cmd/meant.h"
 #include "core/plain.h"
 #include "store/left-out.h"
 
@@ -24,7 +25,9 @@ int dt_cmd_fail(const char *format, ...)
 	va_end(ap);
 	if (text)
 		dt_plain_cut(text, true);
-	fprintf(stderr, "devtrace: %s\n", text ? text : "out of memory");
+	/* what answers in the language says so itself */
+	fprintf(stderr, "%s%s\n", text && strncmp(text, "devtrace: ", 10) == 0 ? "" : "devtrace: ",
+		text ? text : "out of memory");
 	free(text);
 	return 1;
 }
@@ -51,7 +54,8 @@ const char *dt_cmd_plain(const char *s)
 
 int dt_cmd_usage(const char *name)
 {
-	fprintf(stderr, "Try `devtrace %s --help`.\n", name);
+	fprintf(stderr, "Try `devtrace%s%s --help`.%s\n", *name ? " " : "", name,
+		dt_cmd_meant_hint());
 	return 2;
 }
 
@@ -75,7 +79,7 @@ struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, struct d
 	struct dt_reader *r;
 
 	if (argc - optind > 1) {
-		dt_cmd_fail("%s: one trace file at a time, not also '%s'", usage, argv[optind + 1]);
+		dt_cmd_fail("one trace file at a time, not also '%s'", argv[optind + 1]);
 		*status = dt_cmd_usage(usage);
 		return NULL;
 	}
@@ -86,7 +90,7 @@ struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, struct d
 	if (*status)
 		return NULL;
 	r = dt_reader_open(path, &e);
-	*status = r ? 0 : dt_cmd_fail("%s", e.text);
+	*status = r ? 0 : dt_cmd_fail("%s%s", e.text, dt_cmd_meant_hint());
 	return r;
 }
 

@@ -21,12 +21,12 @@
 	"                             sleds, and of files without sleds those of the program\n"             \
 	"  -N, --no-function=PATTERN  do not trace those that match\n"                                      \
 	"  -A, --arguments=PATTERN    as -F, with all arguments and the texts they point to; also\n"        \
-	"                             PATTERN@NAME:str,NAME: these (devtrace-ctl(1))\n"                     \
+	"                             PATTERN@NAME:str,NAME: these (devtrace-ctl(5))\n"                     \
 	"  -l, --libcalls[=MODULE]    the calls of libraries that the program, or MODULE, makes, with\n"    \
 	"                             arguments and texts; not those that libraries make themselves.\n"     \
 	"                             Without -F, only these are traced\n"                                  \
 	"  -T, --trace=POINT          set a tracepoint: 'FILE.c:123 VALUE p->len', 'sync+1c REG rax';\n"    \
-	"                             devtrace-ctl(1). Without -F, only tracepoints are traced;\n"          \
+	"                             devtrace-ctl(5). Without -F, only tracepoints are traced;\n"          \
 	"                             'kernel:vfs_read+9 REG rdi': one in the kernel, as with -k\n"         \
 	"      --filter=WORDS         write only calls that these words mean, and sums of the others:\n"    \
 	"                             'time>10us', 'in:parse* -leaf', 'depth<4', 'size>4096', 'failed'\n"   \
@@ -102,21 +102,19 @@ static int trace(struct dt_trace_command *c, int argc, char **argv, const char *
 		return first == -1 ? 0 : 2;
 	if (c->failed) {
 		fprintf(stderr,
-			"%s: whether a call fails is known when it ends: all are recorded; "
-			"`devtrace calls --failed' then prints those that failed\n",
-			c->name);
+			"devtrace: whether a call fails is known when it ends: all are recorded; "
+			"`devtrace calls --failed' then prints those that failed\n");
 		return 2;
 	}
 	if (c->table) {
 		fprintf(stderr,
-			"%s: -c is for 'devtrace PROG'; 'devtrace report' prints the table\n",
-			c->name);
+			"devtrace: -c is for 'devtrace PROG'; 'devtrace report' prints the table\n");
 		return 2;
 	}
 	/* only the kernel is traced: for all processes */
 	c->options.everybody = c->options.kernel && first == argc && run == attach;
 	if (first == argc && !c->options.everybody) {
-		fprintf(stderr, "%s: which %s?\n%s", c->name, what, c->usage);
+		fprintf(stderr, "devtrace: which %s?\n%s", what, c->usage);
 		return 2;
 	}
 	c->options.keep_old = !c->options.output || strcmp(c->options.output, DEFAULT_FILE) == 0;
@@ -127,7 +125,7 @@ static int trace(struct dt_trace_command *c, int argc, char **argv, const char *
 
 int dt_cmd_record(int argc, char **argv)
 {
-	struct dt_trace_command c = {.name = "devtrace record",
+	struct dt_trace_command c = {.name = "record",
 				     .usage = record_usage,
 				     .options = {.policy = DT_WAIT, .output = DEFAULT_FILE},
 				     .summary = true};
@@ -154,7 +152,7 @@ static int attach(struct dt_trace_command *c, char **pids)
 
 int dt_cmd_attach(int argc, char **argv)
 {
-	struct dt_trace_command c = {.name = "devtrace attach",
+	struct dt_trace_command c = {.name = "attach",
 				     .usage = attach_usage,
 				     .options = {.policy = DT_WAIT},
 				     .summary = true};
@@ -242,7 +240,7 @@ int dt_cmd_run(int argc, char **argv)
 	const char *tmp = getenv("TMPDIR");
 	char file[PATH_MAX];
 	char *words[8] = {"calls", file};
-	struct dt_trace_command c = {.name = "devtrace",
+	struct dt_trace_command c = {.name = "",
 				     .usage = run_usage,
 				     .options = {.policy = DT_WAIT, .output = NULL},
 				     .nameless = true};

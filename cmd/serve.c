@@ -21,7 +21,7 @@ static const char help[] =
 	"  -s, --session SESSION  of a running session: what it has recorded...\n"
 	"      --for TIME         ...or records for each request, so long (10ms, 2s)\n"
 	"      --arm 'START STOP [DURATION]'\n"
-	"                         ...or from one event to another (devtrace-ctl(1), arm)\n"
+	"                         ...or from one event to another (devtrace-ctl(5), arm)\n"
 	"      --listen ADDRESS   HOST:PORT, PORT or unix:PATH (127.0.0.1, any free port); "
 	"whoever\n"
 	"                         can connect gets the trace, and it is not encrypted\n"
@@ -35,7 +35,7 @@ static const char help[] =
 	"\n"
 	"A FILE is a trace, also one that is being recorded, or a dump; or a folder of these. Of\n"
 	"several, each request gets the next. devtrace.db when none is given.\n"
-	"Requests: trace, file, stat, each a line (doc/remote.md).\n";
+	"Requests: trace, file, stat, each a line (devtrace-remote(7)).\n";
 
 struct command {
 	struct dt_source source;
@@ -87,8 +87,7 @@ static int parse(struct command *c, int argc, char **argv)
 			break;
 		case 'f':
 			if (!parse_time(optarg, &c->source.record_ns)) {
-				dt_cmd_fail("serve: --for is a time such as 10ms or 2s, not '%s'",
-					    optarg);
+				dt_cmd_fail("--for is a time such as 10ms or 2s, not '%s'", optarg);
 				return 1 + dt_cmd_usage("serve");
 			}
 			break;
@@ -203,7 +202,7 @@ int dt_cmd_serve(int argc, char **argv)
 		return status - 1;
 	why = contradiction(&c, optind < argc);
 	if (why) {
-		dt_cmd_fail("serve: %s", why);
+		dt_cmd_fail("%s", why);
 		return dt_cmd_usage("serve");
 	}
 	status = run(&c, argv + optind);

@@ -72,7 +72,7 @@ int dt_shell_find(struct shell *s, const char *pid, char *name, size_t size)
 	uint64_t number;
 
 	if (!dt_word_decimal(pid, &number) || !number || number > 0x7fffffff) {
-		fprintf(stderr, "devtrace shell: '%s' is not a process id\n", pid);
+		fprintf(stderr, "devtrace: '%s' is not a process id\n", pid);
 		return 2;
 	}
 	dt_format(f.process, sizeof(f.process), "process %lu", (unsigned long)number);

@@ -19,7 +19,7 @@ static const char help[] =
 	"between;\n"
 	"- reads them from standard input. Tables: calls, records, events, messages, switches, "
 	"lost,\n"
-	"pauses, threads, processes, functions, activities; doc/sql.md has their columns. Times are\n"
+	"pauses, threads, processes, functions, activities; devtrace-sql(5) has their columns. Times are\n"
 	"nanoseconds from the first record.\n"
 	"\n"
 	"  -c, --csv        as comma-separated values (RFC 4180)\n"
@@ -152,12 +152,11 @@ static bool arguments(struct query *q, int argc, char **argv)
 
 	q->path = n > 1 ? argv[optind] : DT_DEFAULT_FILE;
 	if (n > 2) {
-		dt_cmd_fail("sql: one file and one query, in quotes; not also '%s'",
-			    argv[optind + 2]);
+		dt_cmd_fail("one file and one query, in quotes; not also '%s'", argv[optind + 2]);
 		return false;
 	}
 	if (!text || (n == 1 && is_file(text))) {
-		dt_cmd_fail("sql: a query is missing; say for example: devtrace sql %s "
+		dt_cmd_fail("a query is missing; say for example: devtrace sql %s "
 			    "'SELECT function, count(*) FROM calls GROUP BY 1'",
 			    text ? text : q->path);
 		return false;
@@ -251,7 +250,7 @@ int dt_cmd_sql(int argc, char **argv)
 		case 'c':
 		case 'j':
 			if (form != DT_ROWS_TABLE) {
-				dt_cmd_fail("sql: one of --csv and --json");
+				dt_cmd_fail("one of --csv and --json");
 				return dt_cmd_usage("sql");
 			}
 			form = o == 'c' ? DT_ROWS_CSV : DT_ROWS_JSON;

@@ -127,7 +127,7 @@ static int sum_calls(struct dt_reader *r, struct sum *o)
 	int status = 2;
 
 	if (!s) {
-		dt_cmd_fail("sum: %s", e.text);
+		dt_cmd_fail("%s", e.text);
 		return 2;
 	}
 	if (!dt_cmd_range(r, &o->when, &range))
@@ -298,12 +298,12 @@ static bool parse_sort(struct dt_sums_shown *how, const char *text)
 static int refuse(const struct sum *o, bool file)
 {
 	if (o->process && (!o->n || o->live || o->when.from || o->when.to || file)) {
-		dt_cmd_fail("sum: -p goes with -e, and not with a file, --from, --to or --live: it "
+		dt_cmd_fail("-p goes with -e, and not with a file, --from, --to or --live: it "
 			    "is live");
 		return 2;
 	}
 	if (!o->process && (o->of.words > 2 || o->turns)) {
-		dt_cmd_fail("sum: -F, -N, -A, -l and --turns go with -p: of a trace, WORDS choose, "
+		dt_cmd_fail("-F, -N, -A, -l and --turns go with -p: of a trace, WORDS choose, "
 			    "as in 'count if parse*'");
 		return 2;
 	}
@@ -316,7 +316,7 @@ static int refuse(const struct sum *o, bool file)
 		return 2;
 	}
 	if (o->n && o->live) {
-		dt_cmd_fail("sum: --live goes without -e: it shows the sums that are being made "
+		dt_cmd_fail("--live goes without -e: it shows the sums that are being made "
 			    "(record --sum)");
 		return 2;
 	}
@@ -348,7 +348,7 @@ static int parse(int argc, char **argv, struct sum *o)
 		switch (c) {
 		case 'e':
 			if (o->n == DT_SUMS_MOST) {
-				dt_cmd_fail("sum: -e can be given %u times at most", DT_SUMS_MOST);
+				dt_cmd_fail("-e can be given %u times at most", DT_SUMS_MOST);
 				return 2;
 			}
 			o->text[o->n++] = optarg;
@@ -369,7 +369,7 @@ static int parse(int argc, char **argv, struct sum *o)
 		case 'A':
 		case 'l':
 			if (o->of.words + 2 + 2 * DT_SUMS_MOST > DT_RECORDING_WORDS)
-				return dt_cmd_fail("sum: too many options");
+				return dt_cmd_fail("too many options");
 			o->of.word[o->of.words++] = passed[strchr("FNAl", c) - "FNAl"];
 			if (c != 'l')
 				o->of.word[o->of.words++] = optarg;
@@ -407,7 +407,7 @@ static int check(const struct sum *o)
 
 	for (size_t i = 0; i < o->n; i++)
 		if (dt_sums_parse(&w, o->text[i], &e)) {
-			dt_cmd_fail("sum: %s", e.text);
+			dt_cmd_fail("%s", e.text);
 			return 2;
 		}
 	return -1;

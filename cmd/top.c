@@ -2,8 +2,10 @@
 /* devtrace top: attaches to a process and shows a table of its functions, live. */
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/meant.h"
 #include "cmd/open.h"
 #include "cmd/recording.h"
 #include "cmd/table.h"
@@ -74,7 +76,7 @@ static int parse(int argc, char **argv, struct dt_recording *k, struct dt_top *t
 
 	while ((c = getopt_long(argc, argv, "F:N:Sn:h", options, NULL)) != -1) {
 		if (k->words + 2 > DT_RECORDING_WORDS)
-			return dt_cmd_fail("top: too many options");
+			return dt_cmd_fail("too many options");
 		switch (c) {
 		case 'F':
 		case 'N':
@@ -98,8 +100,14 @@ static int parse(int argc, char **argv, struct dt_recording *k, struct dt_top *t
 			return dt_cmd_usage("top");
 		}
 	}
-	if (optind + 1 != argc)
+	if (optind + 1 != argc) {
+		dt_cmd_fail("name one process");
 		return dt_cmd_usage("top");
+	}
+	if (argv[optind][strspn(argv[optind], "0123456789")]) {
+		dt_cmd_fail("'%s' is not a process id%s", argv[optind], dt_cmd_meant_hint());
+		return 2;
+	}
 	return -1;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The options of the commands that trace. */
+#include "cmd/open.h"
 #include "cmd/trace.h"
 
 #include <errno.h>
@@ -8,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int bad_usage(const struct dt_trace_command *c, const char *what, const char *value)
+static int bad_usage(const char *what, const char *value)
 {
-	fprintf(stderr, "%s: %s '%s'\n", c->name, what, value);
+	fprintf(stderr, "devtrace: %s '%s'\n", what, value);
 	return -2;
 }
 
@@ -74,7 +75,7 @@ static int add(const struct dt_trace_command *c, const char **list, size_t room,
 	if (*n == room) {
 		dt_format(what, sizeof(what), "-%c can be given %zu times at most, not for", option,
 			  room);
-		return bad_usage(c, what, optarg);
+		return bad_usage(what, optarg);
 	}
 	list[(*n)++] = optarg;
 	return 0;
@@ -101,9 +102,8 @@ static int take_what(struct dt_trace_command *c, int opt)
 		o->kernel_pattern = c->kernel;
 		return optarg ? add(c, c->kernel, ROOM(c->kernel), &o->kernel_patterns, 'k') : 0;
 	}
-	return dt_selection_add(&o->select, optarg, opt == 'N', &e) < 0
-		       ? bad_usage(c, e.text, optarg)
-		       : 0;
+	return dt_selection_add(&o->select, optarg, opt == 'N', &e) < 0 ? bad_usage(e.text, optarg)
+									: 0;
 }
 
 static int take_policy(struct dt_trace_command *c)
@@ -117,7 +117,7 @@ static int take_policy(struct dt_trace_command *c)
 			c->options.policy = (enum dt_policy)i;
 			return 0;
 		}
-	return bad_usage(c, "-p is overwrite, drop or wait, not", optarg);
+	return bad_usage("-p is overwrite, drop or wait, not", optarg);
 }
 
 static int take_stack_size(struct dt_trace_command *c)
@@ -125,7 +125,7 @@ static int take_stack_size(struct dt_trace_command *c)
 	uint64_t size;
 
 	if (!parse_size(optarg, &size) || size < DT_STACK_SIZE_LEAST || size > DT_STACK_SIZE_MOST)
-		return bad_usage(c, "--backtrace-size is a size from 512 to 60K, such as 16K, not",
+		return bad_usage("--backtrace-size is a size from 512 to 60K, such as 16K, not",
 				 optarg);
 	c->options.backtrace_size = (uint32_t)size;
 	return 0;
@@ -145,7 +145,7 @@ static int take(struct dt_trace_command *c, int opt)
 	case 'b':
 		return parse_size(optarg, &o->ring_size)
 			       ? 0
-			       : bad_usage(c, "-b is a size such as 512K or 4M, not", optarg);
+			       : bad_usage("-b is a size such as 512K or 4M, not", optarg);
 	case 's':
 		c->session = optarg;
 		return 0;
@@ -168,7 +168,7 @@ static int take(struct dt_trace_command *c, int opt)
 	case 5:
 		o->sum = c->sum;
 		if (o->sums == ROOM(c->sum))
-			return bad_usage(c, "--sum can be given 8 times at most, not for", optarg);
+			return bad_usage("--sum can be given 8 times at most, not for", optarg);
 		c->sum[o->sums++] = optarg;
 		return 0;
 	case 6:
@@ -177,18 +177,17 @@ static int take(struct dt_trace_command *c, int opt)
 	case 7:
 		o->signal = c->signal;
 		if (o->signals == ROOM(c->signal))
-			return bad_usage(c, "--signal can be given 8 times at most, not for",
-					 optarg);
+			return bad_usage("--signal can be given 8 times at most, not for", optarg);
 		c->signal[o->signals++] = optarg;
 		return 0;
 	case 8:
 		return parse_time(optarg, &o->last_ns)
 			       ? 0
-			       : bad_usage(c, "--last is a time such as 10s or 500ms, not", optarg);
+			       : bad_usage("--last is a time such as 10s or 500ms, not", optarg);
 	case 9:
 		o->snapshot = c->snapshot;
 		if (o->snapshots == ROOM(c->snapshot))
-			return bad_usage(c, "--snapshot can be given 8 times at most, not for",
+			return bad_usage("--snapshot can be given 8 times at most, not for",
 					 optarg);
 		c->snapshot[o->snapshots++] = optarg;
 		return 0;
@@ -207,7 +206,7 @@ static int take(struct dt_trace_command *c, int opt)
 		fputs(c->usage, stdout);
 		return -1;
 	case '?':
-		fprintf(stderr, "Try '%s --help'.\n", c->name);
+		dt_cmd_usage(c->name);
 		return -2;
 	}
 	return take_what(c, opt);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Running a tracing session from the command line, from its beginning to its end. */
 #include "cmd/debug-files.h"
+#include "cmd/open.h"
 #include "cmd/trace.h"
 
 #include <errno.h>
@@ -65,16 +66,15 @@ static bool is_interrupted(void)
 	return interrupted != 0;
 }
 
-static int complain(const struct dt_trace_command *c, const char *text)
+static int complain(const char *text)
 {
-	fprintf(stderr, "%s: %s\n", c->name, text);
-	return 1;
+	return dt_cmd_fail("%s", text);
 }
 
-/* Prints a line from the session after the command's name. */
+/* Prints a line from the session. */
 static void print_line(void *ctx, const char *text)
 {
-	complain(ctx, text);
+	complain(text);
 }
 
 static struct dt_say say_of(struct dt_trace_command *c)
@@ -86,7 +86,7 @@ static struct dt_say say_of(struct dt_trace_command *c)
  * for a command that a signal has ended. */
 static int say_interrupted(const struct dt_trace_command *c)
 {
-	complain(c, "interrupted before anything was recorded: no trace has been made");
+	complain("interrupted before anything was recorded: no trace has been made");
 	return 128 + interrupted;
 }
 
@@ -134,12 +134,12 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 	struct dt_error e;
 
 	if (dt_session_end(s, &e) < 0)
-		status = complain(c, e.text);
+		status = complain(e.text);
 	dt_server_stop(s);
 	if (dt_findings_say(s, c->summary && isatty(2), &say) && status == 0)
 		status = 1;
 	if (dt_session_close(s, &results, &e) < 0)
-		status = complain(c, e.text);
+		status = complain(e.text);
 	say_summary(c, &results);
 	c->no_trace = results.left_as_it_was;
 	return status;
@@ -154,9 +154,9 @@ static int serve(struct dt_trace_command *c, struct dt_session *s)
 	if (dt_server_start(s, c->session, &e) == 0)
 		return 0;
 	if (c->session || c->detach)
-		return complain(c, e.text);
+		return complain(e.text);
 	if (c->verbose)
-		complain(c, e.text);
+		complain(e.text);
 	return 0;
 }
 
@@ -179,7 +179,7 @@ static void offer_ctl(const struct dt_session *s, struct dt_launch *l)
  * them. */
 static int read_apart(const struct dt_trace_command *c, struct dt_error *e)
 {
-	dt_cmd_debug_files(c->name, c->no_debuginfod);
+	dt_cmd_debug_files(c->no_debuginfod);
 	dt_debuginfod_stops = is_interrupted;
 	if (geteuid() == 0)
 		return dt_symtab_apart_start(dt_symtab_tell, e);
@@ -260,15 +260,15 @@ static void outlast(const struct dt_trace_command *c, struct dt_session *s, cons
 		if (c->options.follow && ns > TELL_NS && !told &&
 		    dt_process_running(s, text, sizeof(text))) {
 			fprintf(stderr,
-				"%s: %s has ended; waiting for what it has left running: %s; Ctrl-C "
+				"devtrace: %s has ended; waiting for what it has left running: %s; Ctrl-C "
 				"waits no more\n",
-				c->name, program, text);
+				program, text);
 			told = true;
 		}
 	}
 	if (!dt_session_is_told_to_quit(s) && dt_process_running(s, text, sizeof(text)))
-		fprintf(stderr, "%s: still running, and not recorded any more: %s%s\n", c->name,
-			text, c->options.follow ? "" : "; with --follow these are waited for");
+		fprintf(stderr, "devtrace: still running, and not recorded any more: %s%s\n", text,
+			c->options.follow ? "" : "; with --follow these are waited for");
 }
 
 /* Starts the program and traces it until it ends; returns the exit status. */
@@ -290,7 +290,7 @@ static int run_program(struct dt_trace_command *c, struct dt_session *s, struct 
 	pid = status == 0 ? dt_session_start(s, launch, &e) : -1;
 	if (pid < 0) {
 		dt_launch_cancel(launch);
-		complain(c, e.text);
+		complain(e.text);
 		give_up(s);
 		return 1;
 	}
@@ -299,7 +299,7 @@ static int run_program(struct dt_trace_command *c, struct dt_session *s, struct 
 		pass_signal(pid);
 	}
 	if (dt_session_refused(s, &e)) {
-		complain(c, e.text);
+		complain(e.text);
 		reap(pid);
 		give_up(s);
 		return 1;
@@ -329,14 +329,14 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 
 	c->no_trace = true; /* until finish() says otherwise */
 	if (c->detach) {
-		fprintf(stderr, "%s: -d is for attach: a program is put behind by & of the shell\n",
-			c->name);
+		fprintf(stderr,
+			"devtrace: -d is for attach: a program is put behind by & of the shell\n");
 		return 2;
 	}
 	path = dt_launch_find(argv[0], c->options.follow, &has_sleds, &e);
 	if (!path || read_apart(c, &e) < 0) {
 		free(path);
-		return complain(c, e.text);
+		return complain(e.text);
 	}
 	if (!dt_pattern_check(&c->options, path, &say)) {
 		free(path);
@@ -347,9 +347,9 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		c->options.libcalls = "";
 		if (isatty(2) && !c->failed)
 			fprintf(stderr,
-				"%s: the functions of %s have no names (it is stripped): its calls of "
+				"devtrace: the functions of %s have no names (it is stripped): its calls of "
 				"libraries are traced; -F '*' traces its own functions\n",
-				c->name, argv[0]);
+				argv[0]);
 	}
 	c->options.waits = c->table && !c->failed;
 	c->options.failures = c->failed;
@@ -367,7 +367,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 fail:
 	dt_launch_cancel(&launch);
 	free(path);
-	return complain(c, e.text);
+	return complain(e.text);
 }
 
 /* Parses the process ids and attaches to the processes; returns 0, or the exit status. Some of
@@ -382,14 +382,14 @@ static int attach_all(struct dt_trace_command *c, struct dt_session *s, char **p
 		long pid = strtol(*pids, &end, 10);
 
 		if (*end || end == *pids || pid <= 0 || pid > INT_MAX) {
-			fprintf(stderr, "%s: '%s' is not a process id\n", c->name, *pids);
+			fprintf(stderr, "devtrace: '%s' is not a process id\n", *pids);
 			return 2;
 		}
 		if (dt_session_attach(s, (pid_t)pid, &e) == 0) {
 			n++;
 			continue;
 		}
-		complain(c, e.text);
+		complain(e.text);
 		if (kill((pid_t)pid, 0) == 0 || errno != ESRCH)
 			return 1;
 		gone++;
@@ -397,7 +397,7 @@ static int attach_all(struct dt_trace_command *c, struct dt_session *s, char **p
 	if (!n && gone)
 		return 1;
 	if (dt_ctl_points(s, &e) < 0)
-		return complain(c, e.text);
+		return complain(e.text);
 	return 0;
 }
 
@@ -458,12 +458,12 @@ static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 	catch_signals(false);
 	s = dt_session_create(&c->options, &e);
 	if (!s)
-		return complain(c, e.text);
+		return complain(e.text);
 	status = interrupted ? say_interrupted(c) : serve(c, s);
 	if (status == 0 && dt_session_record(s, &e) < 0)
-		status = complain(c, e.text);
+		status = complain(e.text);
 	if (status == 0 && set_log_policy(c, s, &e) < 0)
-		status = complain(c, e.text);
+		status = complain(e.text);
 	if (status == 0)
 		status = attach_all(c, s, pids);
 	if (status != 0) {
@@ -481,7 +481,7 @@ static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 		dprintf(ready, "%s\n", dt_server_name(s));
 		close(ready);
 	} else if (c->verbose || isatty(2)) {
-		fprintf(stderr, "%s: attached; Ctrl-C detaches\n", c->name);
+		fputs("devtrace: attached; Ctrl-C detaches\n", stderr);
 	}
 	/* requests wake the session at once; the end of a process is noticed after the timeout */
 	while (!interrupted && !dt_session_is_told_to_quit(s) && !dt_session_is_broken(s) &&
@@ -499,12 +499,12 @@ int dt_trace_processes(struct dt_trace_command *c, char **pids)
 	pid_t pid;
 
 	if (read_apart(c, &e) < 0 || limit_rights(c, &e) < 0)
-		return complain(c, e.text);
+		return complain(e.text);
 	if (!c->detach)
 		return trace_processes(c, pids, -1);
 	/* the session runs in a child; its first error messages still come to this terminal */
 	if (pipe2(ready, O_CLOEXEC) < 0 || (pid = fork()) < 0)
-		return complain(c, strerror(errno));
+		return complain(strerror(errno));
 	if (pid == 0) {
 		setsid();
 		close(ready[0]);

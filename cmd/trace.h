@@ -6,7 +6,7 @@
 #include "session/options.h"
 
 struct dt_trace_command {
-	const char *name; /* for messages: "devtrace record" */
+	const char *name; /* "record"; "" of `devtrace PROG' */
 	const char *usage;
 	struct dt_options options;
 	const char *point[64];	   /* memory for options.point */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libncursesw, loaded only by devtrace tui: linked, it took half a millisecond of the start of
- * every other command (doc/decisions.md).
+ * every other command (doc/dev/decisions.md).
  */
 #ifndef DT_CMD_TUI_CURSES_H
 #define DT_CMD_TUI_CURSES_H

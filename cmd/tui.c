@@ -215,14 +215,14 @@ int dt_cmd_tui(int argc, char **argv)
 		filter = optarg;
 	}
 	if (argc - optind > 1) {
-		dt_cmd_fail("tui: one trace file at a time, not also '%s'", argv[optind + 1]);
+		dt_cmd_fail("one trace file at a time, not also '%s'", argv[optind + 1]);
 		return dt_cmd_usage("tui");
 	}
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return dt_cmd_fail("tui: standard input and output must be a terminal; devtrace "
+		return dt_cmd_fail("standard input and output must be a terminal; devtrace "
 				   "calls, graph and report print the same");
 	why = dt_screen_prepare();
 	if (why)
-		return dt_cmd_fail("tui: %s", why);
+		return dt_cmd_fail("%s", why);
 	return show_on_terminal(optind < argc ? argv[optind] : DT_DEFAULT_FILE, filter);
 }

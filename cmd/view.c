@@ -13,6 +13,7 @@
 #include "cmd/commands.h"
 #include "cmd/fetched.h"
 #include "cmd/live.h"
+#include "cmd/meant.h"
 #include "cmd/open.h"
 #include "store/store.h"
 #include "view/http.h"
@@ -82,8 +83,7 @@ static bool wait_complete(struct dt_view *v, const sigset_t *signals, int *statu
 		ended = !complete && is_ended(signals, 50000000);
 	}
 	if (complete && *dt_view_not_kept(v))
-		fprintf(stderr, "devtrace view: the summary is not kept: %s\n",
-			dt_view_not_kept(v));
+		fprintf(stderr, "devtrace: the summary is not kept: %s\n", dt_view_not_kept(v));
 	return ended;
 }
 
@@ -105,7 +105,7 @@ static int prepare(const struct asked *a, const char *path, struct dt_live *live
 	if (!a->index && !(*s = dt_http_listen(a->listen, &e)))
 		return dt_cmd_fail("%s", e.text);
 	if (*s && a->open && dt_browser_prepare(browser, dt_http_address(*s), &needs, &e) < 0)
-		fprintf(stderr, "devtrace view: no browser is opened: %s\n", e.text);
+		fprintf(stderr, "devtrace: no browser is opened: %s\n", e.text);
 	dt_needs_add(&needs, DT_NEED_CHANGED, path);
 	if (live->trace.folder[0])
 		dt_needs_add(&needs, DT_NEED_FOLDER, live->trace.folder);
@@ -146,7 +146,7 @@ static int show(const struct asked *a)
 		goto out;
 	r = dt_live_begin(&live, &e) < 0 ? NULL : dt_reader_open(path, &e);
 	if (!r) {
-		status = dt_cmd_fail("%s", e.text);
+		status = dt_cmd_fail("%s%s", e.text, dt_cmd_meant_hint());
 		goto out;
 	}
 	formats.reader = r;
@@ -265,13 +265,13 @@ int dt_cmd_view(int argc, char **argv)
 		}
 	}
 	if (argc - optind > 1) {
-		dt_cmd_fail("view: one trace file at a time, not also '%s'", argv[optind + 1]);
+		dt_cmd_fail("one trace file at a time, not also '%s'", argv[optind + 1]);
 		return dt_cmd_usage("view");
 	}
 	a.path = argv[optind]; /* NULL at the end */
 	why = contradiction(&a);
 	if (why) {
-		dt_cmd_fail("view: %s", why);
+		dt_cmd_fail("%s", why);
 		return dt_cmd_usage("view");
 	}
 	if (a.address)

@@ -31,7 +31,7 @@ INSTALLED := $(LIBRARY) \
 	644:$(B)/libdevtrace-sqlite.so:$(LIBDIR)/libdevtrace-sqlite.so \
 	$(foreach f,devtrace devtrace-clang,fill:instrument/$f.pc.in:$(LIBDIR)/pkgconfig/$f.pc) \
 	644:include/devtrace.h:$(PREFIX)/include/devtrace.h \
-	$(foreach n,1 8,$(foreach f,$(wildcard man/*.$n),644:$f:$(MANDIR)/man$n/$(notdir $f))) \
+	$(foreach n,1 5 7 8,$(foreach f,$(wildcard man/*.$n),644:$f:$(MANDIR)/man$n/$(notdir $f))) \
 	644:$(B)/completion/devtrace.bash:$(BASHDIR)/devtrace \
 	644:$(B)/completion/_devtrace:$(ZSHDIR)/_devtrace \
 	644:$(B)/completion/devtrace.fish:$(FISHDIR)/devtrace.fish \

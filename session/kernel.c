@@ -98,7 +98,7 @@ static int open_device(const char *path, int flags, struct dt_error *e)
 		return dt_fail(e,
 			       "there is no %s: the kernel's part is not loaded; 'modprobe "
 			       "devtrace' loads it "
-			       "once it is installed (doc/kernel.md)",
+			       "once it is installed (devtrace-kernel(7))",
 			       path);
 	if (errno == EACCES || errno == EPERM)
 		return dt_fail(

@@ -2,7 +2,7 @@
 /*
  * libmicrohttpd, loaded only when pages are to be served: with GnuTLS and what that needs it is ten
  * libraries, and loading them took 40 % of the start-up time of every other command
- * (doc/decisions.md).
+ * (doc/dev/decisions.md).
  */
 #ifndef DT_VIEW_MICROHTTPD_H
 #define DT_VIEW_MICROHTTPD_H

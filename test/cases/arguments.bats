@@ -488,10 +488,10 @@ each_build() {
 	[[ "$output" == *"no function matches 'nosuch'"* ]]
 	run "$dt" record -A greet@name:str,nmae,9 -o some.db ./greet
 	[ "$status" = 0 ]
-	[[ "$output" == *"devtrace record: no function that matches 'greet' has an argument nmae, 9"* ]]
+	[[ "$output" == *"devtrace: no function that matches 'greet' has an argument nmae, 9"* ]]
 	"$dt" calls some.db | grep -q 'greet(name="first"'
 	run "$dt" record -A greet@name:str,2:u1 -A sum -o some.db ./greet
-	[[ "$output" != *"devtrace record:"* ]]
+	[[ "$output" != *"devtrace:"* ]]
 }
 
 @test "enumerators with their highest bit set have their own names" {

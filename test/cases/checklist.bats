@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# doc/checklist.md: every row is there once, and every test that it names.
+# doc/dev/checklist.md: every row is there once, and every test that it names.
 load common
 
 # what the rows of a kind say: number, tab, rest
 rows() {
-	sed -n "s/^| \($1[0-9]*\) | \(.*\) |\$/\1\t\2/p" "$root/doc/checklist.md"
+	sed -n "s/^| \($1[0-9]*\) | \(.*\) |\$/\1\t\2/p" "$root/doc/dev/checklist.md"
 }
 
 # the names of tests in a line's quoted words

@@ -86,7 +86,7 @@ all_called() {
 	[ "$status" = 3 ]
 	run "$dt" record -p overwrite -F 'odd:*' -o "$dir/t.db" "$dir/odd"
 	[ "$status" = 3 ]
-	[ "${output%%devtrace record:*}" = "$alone"$'\n' ] || [ "$output" = "$alone" ]
+	[ "${output%%devtrace:*}" = "$alone"$'\n' ] || [ "$output" = "$alone" ]
 }
 
 # an answer in the flags of code in asm(): in a function of its own, and in one of the compiler's

@@ -54,7 +54,7 @@ entries() {
 	timeout 20 "$dt" record -F tick -o "$dir/t.db" "$dir/left" >"$dir/out" 2>"$dir/err"
 	cat "$dir/err"
 	[ "$(wc -l <"$dir/err")" = 1 ]
-	grep -E '^devtrace record: still running, and not recorded any more: [0-9]+ \(left\); with --follow these are waited for$' "$dir/err"
+	grep -E '^devtrace: still running, and not recorded any more: [0-9]+ \(left\); with --follow these are waited for$' "$dir/err"
 	for _ in $(seq 250); do
 		if grep -q 20 "$dir/out"; then break; fi
 		sleep 0.02

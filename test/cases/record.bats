@@ -278,7 +278,7 @@ load wait
 	grep -qx plain:fib "$dir/out"
 	grep -qx plain:main "$dir/out"
 	[ "$(wc -l <"$dir/err")" = 1 ]
-	grep -qx "devtrace list: $dir/plain: $(wc -l <"$dir/out") functions without sleds can be traced, 0 can not; [1-9][0-9]* of start-up code only by their exact names; known functions are [0-9.]* % of the code" "$dir/err"
+	grep -qx "devtrace: $dir/plain: $(wc -l <"$dir/out") functions without sleds can be traced, 0 can not; [1-9][0-9]* of start-up code only by their exact names; known functions are [0-9.]* % of the code" "$dir/err"
 	if grep -q frame_dummy "$dir/out"; then false; fi
 	"$dt" list -v "$dir/plain" >"$dir/out" 2>"$dir/err"
 	grep -q $'^plain:frame_dummy\t.*start-up code: chosen by its exact name only' "$dir/out"
@@ -814,12 +814,12 @@ load wait
 	local strace="strace -qq -o $dir/strace -e trace=memfd_create -e inject=memfd_create:signal=TERM:when=1"
 	run $strace "$dt" record -o "$dir/none.db" "$dir/fib" 10
 	[ "$status" = 143 ]
-	[ "$output" = "devtrace record: interrupted before anything was recorded: no trace has been made" ]
+	[ "$output" = "devtrace: interrupted before anything was recorded: no trace has been made" ]
 	sleep 100 &
 	local pid=$!
 	run $strace "$dt" attach -o "$dir/none.db" $pid
 	kill $pid
 	[ "$status" = 143 ]
-	[ "$output" = "devtrace attach: interrupted before anything was recorded: no trace has been made" ]
+	[ "$output" = "devtrace: interrupted before anything was recorded: no trace has been made" ]
 	[ -z "$(ls "$dir" | grep '^none.db')" ]
 }

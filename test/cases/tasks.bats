@@ -3,7 +3,7 @@
 # Tasks on programs as Debian has them, by an ordinary user: which call fails, and where does the time go? Each is to
 # be answered by one command, within the first 25 lines. That the answer is right, strace, perf or the program itself
 # say. With TASKS_PEERS=1 strace, ltrace, uftrace and perf are asked the same, as far as they are installed, and a table
-# of commands and of lines until the cause is written: build/tasks.md (doc/benchmarks.md quotes it).
+# of commands and of lines until the cause is written: build/tasks.md (doc/dev/benchmarks.md quotes it).
 load check-traces
 bats_require_minimum_version 1.5.0
 

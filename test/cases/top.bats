@@ -198,11 +198,11 @@ stop_turns() {
 	"$dt" top -n 1 -F work -F nowhere "$pid" >"$dir/top" 2>"$dir/err" </dev/null
 	[ "$(grep -c '^>      total' "$dir/top")" = 1 ]
 	[ "$(counts work "$dir/top")" -gt 0 ]
-	grep -q "^devtrace attach: .*nowhere" "$dir/err"
+	grep -q "^devtrace: .*nowhere" "$dir/err"
 	stop_turns
 	run "$dt" top 999999999
 	[ "$status" = 1 ]
-	[ "$output" = "devtrace attach: there is no process 999999999" ]
+	[ "$output" = "devtrace: there is no process 999999999" ]
 	run "$dt" top
 	[ "$status" = 2 ]
 	run "$dt" top -n 0 1

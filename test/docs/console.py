@@ -5,11 +5,14 @@ Runs the commands that a document shows, and compares what they print with what 
 
 usage: console.py DOCUMENT...     TAP: a line for each command
 
-What is run are the blocks that begin with ```console. A line `$ COMMAND' is given to one bash for the
-whole document, in an empty folder; lines `> ...' behind it go on with it. The lines below are what it prints:
-  - numbers, with their units, are equal to any others, as are addresses;
-  - a line `...' stands for any number of lines, `...' at the end of a line for the rest of the line.
-A command whose lines end with `[status N]' ends with that status, all others with 0.
+document.py finds them. Each document has one bash, in an empty folder; what a user reads first is run without rights.
+  ```console blocks: `$ COMMAND', lines `> ...' go on with it. The lines below are what it prints:
+    - numbers, with their units, are equal to any others, as are addresses;
+    - a line `...' stands for any number of lines, `...' at the end of a line for the rest of the line.
+    A command whose lines end with `[status N]' ends with that status, all others with 0.
+  ```sh blocks, and the lists of commands in manual pages: what they print is not compared. They end with 0, or with
+    what the document says.
+  <!-- run ... -->: what is run beforehand; it ends with 0.
 """
 import os
 import re
@@ -18,32 +21,18 @@ import subprocess
 import sys
 import tempfile
 
+import document
+
 TIME = 120  # seconds for a command
+PREPARING = 900  # for what is run beforehand, which may build a program
 MARK = "status-of-the-command"
-
-
-def blocks(path):
-    """Yields (line number, command, lines that are to be printed) of a document."""
-    inside, command, where, out = False, None, 0, []
-    for number, line in enumerate(open(path, encoding="utf-8"), 1):
-        line = line.rstrip("\n")
-        if not inside:
-            inside = line == "```console"
-            continue
-        if (line + " ").startswith("> ") and command is not None and not out:
-            command += "\n" + line[2:]
-            continue
-        if line == "```" or line.startswith("$ "):
-            if command is not None:
-                yield where, command, out
-            inside, command, where, out = line != "```", line[2:] if line != "```" else None, number, []
-            continue
-        out.append(line)
+BEFOREHAND = "prepare() {"
+ORDINARY = ("start.md", "answers.md", "language.md")  # root runs their commands as nobody
 
 
 def plain(line):
     """A line without what differs from run to run."""
-    line = re.sub(r"\b0x[0-9a-f]+\b", "H", line)
+    line = re.sub(r"\b(0x[0-9a-f]+|[0-9a-f]{12,16})\b", "H", line)
     line = re.sub(r"\+H\b", "+H", line)
     line = re.sub(r"(?<![A-Za-z_/.-])\d[\d,]*(\.\d+)?( ?(ns|us|ms|s|%|[KMG]i?B))?(?![A-Za-z_])", "N", line)
     return re.sub(r"\s+", " ", line).strip()
@@ -66,14 +55,27 @@ def fits(want, have):
     return None if gap or at >= len(have) else "(the end)"
 
 
-class Shell:
-    def __init__(self, folder):
-        self.bash = subprocess.Popen(["bash", "--norc", "--noprofile"], cwd=folder, stdin=subprocess.PIPE,
-                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+def ordinary(path):
+    """How a process is run as nobody, for a document that says that no rights are needed; nothing if this can not be."""
+    who = {"user": 65534, "group": 65534, "extra_groups": []}
+    if os.geteuid() != 0 or os.path.basename(path) not in ORDINARY:
+        return {}
+    devtrace = os.path.join(os.environ.get("DEVTRACE_ROOT", "."), "build/devtrace")
+    return who if subprocess.run(["test", "-x", devtrace], cwd="/", check=False, **who).returncode == 0 else {}
 
-    def run(self, command):
+
+class Shell:
+    def __init__(self, folder, who):
+        env = dict(os.environ)
+        if who:
+            os.chown(folder, who["user"], who["group"])
+            env["HOME"] = env["XDG_RUNTIME_DIR"] = folder
+        self.bash = subprocess.Popen(["bash", "--norc", "--noprofile"], cwd=folder, stdin=subprocess.PIPE, env=env,
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, **who)
+
+    def run(self, command, seconds):
         """Returns the lines that a command printed, and its status; None: it took too long."""
-        signal.alarm(TIME)
+        signal.alarm(seconds)
         out = []
         self.bash.stdin.write(f"{{ {command}\n}} </dev/null; status=$?; echo; echo {MARK} $status\n".encode())
         self.bash.stdin.flush()
@@ -96,27 +98,48 @@ class Shell:
         self.bash.wait()
 
 
+def cases(path):
+    """Yields (line number, command, lines that are to be printed or None, statuses) of what is run of a document."""
+    for piece in document.pieces(path):
+        if piece.reason:
+            continue
+        if piece.kind == document.SCRIPT:
+            # a function, so that a line can `|| return'
+            yield piece.number, BEFOREHAND + "\n" + "\n".join(piece.lines) + "\n}; prepare", None, (0,)
+        elif piece.kind == document.LIST:
+            for number, command in document.listed(piece):
+                yield number, command, None, (0, *piece.may)
+        elif piece.kind == document.CONSOLE:
+            for number, command, want in document.shown(piece):
+                status = 0
+                if want and (m := re.fullmatch(r"\[status (\d+)\]", want[-1])):
+                    status, want = int(m[1]), want[:-1]
+                yield number, command, want, (status,)
+
+
+def name_of(command):
+    lines = command.splitlines()
+    return lines[0] if lines[0] != BEFOREHAND else f"(beforehand) {lines[1]}"
+
+
 def main():
     failed = n = 0
     for path in sys.argv[1:]:
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o755)
-            shell = Shell(folder)
-            signal.signal(signal.SIGALRM, lambda *_: shell.end())
-            for number, command, want in blocks(path):
+            shell = Shell(folder, ordinary(path))
+            signal.signal(signal.SIGALRM, lambda *_, shell=shell: shell.end())
+            for number, command, want, statuses in cases(path):
                 n += 1
-                status = 0
-                if want and (m := re.fullmatch(r"\[status (\d+)\]", want[-1])):
-                    status, want = int(m[1]), want[:-1]
-                out, have = shell.run(command)
-                missing = fits(want, out)
-                good = have == status and missing is None
+                out, have = shell.run(command, PREPARING if command.startswith(BEFOREHAND) else TIME)
+                missing = None if want is None else fits(want, out)
+                good = have in statuses and missing is None
                 failed += not good
-                print(f"{'ok' if good else 'not ok'} {n} - {os.path.basename(path)}:{number}: {command.splitlines()[0]}")
+                print(f"{'ok' if good else 'not ok'} {n} - {os.path.basename(path)}:{number}: {name_of(command)}")
                 if not good:
-                    print(f"# status {have}; the document says {status}" if have != status else
+                    print(f"# status {have}; the document says {statuses}" if have not in statuses else
                           f"# not printed: {missing}")
-                    print("\n".join("# " + line for line in out[:60]), flush=True)
+                    print("\n".join("# " + line for line in out[:20]), flush=True)
             shell.end()
     print(f"1..{n}")
     return failed > 0

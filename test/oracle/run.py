@@ -495,7 +495,7 @@ class Run:
                 if self.before:
                     exact = False
                     if i in self.chosen or i in self.maybe:
-                        # of a ring that drops, losses behind its last record are not in the file: doc/next.md
+                        # of a ring that drops, losses behind its last record are not in the file: doc/dev/next.md
                         most = total  # an exit may be recorded before it is counted, and nothing afterwards
                         before = self.before.made_in if name == 'entries' else self.before.made_out
                         on = [k for k in range(PHASES) if self.on[k]]
