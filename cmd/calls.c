@@ -446,7 +446,7 @@ static void begin_output(struct calls *k)
 	if (!k->units_said && k->terminal.is)
 		k->units = DT_UNITS_AUTO;
 	if (!k->no_header)
-		k->header |= k->terminal.is || k->fields.chosen;
+		k->header |= k->terminal.is || k->fields.list.chosen;
 }
 
 int dt_cmd_calls(int argc, char **argv)

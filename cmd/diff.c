@@ -14,6 +14,7 @@
 #include "analyse/match.h"
 #include "analyse/stats.h"
 #include "cmd/commands.h"
+#include "cmd/object.h"
 #include "cmd/table.h"
 
 static const char help[] =
@@ -30,7 +31,7 @@ static const char help[] =
 	"  -f, --filter WORDS   only calls that these words mean in their trace, as in calls\n"
 	"      --from TIME      begin there in both: 1.5ms after the first record\n"
 	"      --to TIME        end there\n"
-	"      --json           as JSON, times in nanoseconds\n"
+	"      --json           as JSON, an object a line: doc/json.md\n"
 	"      --subtract       times without what recording cost\n"
 	"      --first          instead: in each thread the first call that is not the same in\n"
 	"                       both, with the calls it is in. Exit status 3 when there is one\n"
@@ -319,31 +320,31 @@ static void print_table(const struct table *t)
 
 static void print_json_sums(const char *name, const struct sums *s)
 {
-	printf(", \"%s\": {\"calls\": %llu, \"timed\": %llu", name, (unsigned long long)s->calls,
+	dt_object_member(name);
+	printf("{\"calls\": %llu, \"timed\": %llu", (unsigned long long)s->calls,
 	       (unsigned long long)s->timed);
-	if (s->timed)
-		printf(", \"total\": %.1f, \"self\": %.1f, \"avg\": %.1f", s->total, s->self,
-		       average(s));
+	if (s->timed) {
+		dt_object_ns("total", s->total);
+		dt_object_ns("self", s->self);
+		dt_object_ns("avg", average(s));
+	}
 	putchar('}');
 }
 
 static void print_json(const struct table *t)
 {
-	puts("[");
 	for (size_t i = 0; i < t->rows && (!t->diff->rows || i < t->diff->rows); i++) {
 		const struct row *x = &t->row[i];
 		const uint32_t *row = t->match.function[x->function].row;
 		unsigned side = !row[0];
 
-		printf("%s {\"function\": ", i ? ",\n" : "");
-		dt_table_json(x->name);
-		printf(", \"module\": ");
-		dt_table_json(dt_export_module(t->diff->reader[side], row[side]));
+		dt_object_begin("function");
+		dt_object_text("function", x->name);
+		dt_object_text("module", dt_export_module(t->diff->reader[side], row[side]));
 		print_json_sums("a", &x->in[0]);
 		print_json_sums("b", &x->in[1]);
-		putchar('}');
+		dt_object_end();
 	}
-	puts("\n]");
 }
 
 static int print(const struct table *t)

@@ -28,7 +28,7 @@ static const char help[] =
 	"      --subtract         times without what recording cost\n"
 	"      --dot              for Graphviz: functions as boxes, arrows from callers to "
 	"callees\n"
-	"      --json             as JSON, times in nanoseconds\n" DT_TERMINAL_HELP
+	"      --json             as JSON, an object a line: doc/json.md\n" DT_TERMINAL_HELP
 	"  -h, --help             show this\n"
 	"\n"
 	"Total: while a call was open; calls within each other count once. Self: without callees.\n"

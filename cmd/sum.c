@@ -37,7 +37,7 @@ static const char help[] =
 	"  -p, --process PID      attach to this process; -F, -N, -A, -l as attach has them\n"
 	"      --turns N          with -p: end after N seconds\n"
 	"      --live             again each second, as long as the file is being recorded\n"
-	"      --json             as JSON, times in ns\n"
+	"      --json             as JSON, an object a line: doc/json.md\n"
 	"  -h, --help             show this\n"
 	"\n"
 	"  devtrace record --sum 'hist(size) by caller if malloc' PROG; devtrace sum\n"
@@ -97,17 +97,13 @@ static struct dt_sums_table *tables_of(const struct sum *o, struct dt_sums *s)
 static void print(const struct sum *o, struct dt_sums_table *t, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (o->json)
-			fputs(i ? ",\n" : "[\n", stdout);
-		else if (i)
+		if (i && !o->json)
 			putchar('\n');
 		if (o->json)
 			dt_sum_table_json(&t[i], &o->how);
 		else
 			dt_sums_table_print(stdout, &t[i], &o->how);
 	}
-	if (o->json)
-		puts(n ? "\n]" : "[]");
 }
 
 static int end_output(void)

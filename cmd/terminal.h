@@ -58,6 +58,14 @@ size_t dt_terminal_cut(const struct dt_terminal *t, char *line, size_t n);
 /* Lets standard output cut its lines to the terminal's columns, for what is printed by stdio. */
 void dt_terminal_cut_output(struct dt_terminal *t);
 
+/*
+ * Writes a text that takes at most so many columns to `to', which has room for its n bytes and 4
+ * more: of a longer one the beginning and the end, with the mark of what is cut off between them.
+ * Names differ at both. Returns how many bytes that are; no NUL is written.
+ */
+size_t dt_terminal_middle(const struct dt_terminal *t, char *to, const char *text, size_t n,
+			  unsigned columns);
+
 /* Returns how many columns a text takes. */
 unsigned dt_terminal_width(const struct dt_terminal *t, const char *text, size_t n);
 

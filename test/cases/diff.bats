@@ -76,9 +76,9 @@ P
 diff_says() {
 	devtrace diff --json "$@" | python3 -c '
 import json, sys
-def text(s): return "%d %d %.1f %.1f" % (s["calls"], s["timed"], s.get("self", 0), s.get("total", 0))
-rows = json.load(sys.stdin)
-changes = [abs(r["b"].get("self", 0) - r["a"].get("self", 0)) for r in rows]
+def text(s): return "%d %d %.1f %.1f" % (s["calls"], s["timed"], s.get("self_ns", 0), s.get("total_ns", 0))
+rows = list(map(json.loads, sys.stdin))
+changes = [abs(r["b"].get("self_ns", 0) - r["a"].get("self_ns", 0)) for r in rows]
 assert all(x >= y - 0.11 for x, y in zip(changes, changes[1:])), changes
 for r in rows: print(r["function"], text(r["a"]), text(r["b"]))' | sort
 }
@@ -178,7 +178,7 @@ for r in rows: print(r["function"], text(r["a"]), text(r["b"]))' | sort
 	[ "$status" = 3 ]
 	python3 -c '
 import json, re, sys
-text, rows = sys.argv[1], json.loads(sys.argv[2])
+text, rows = sys.argv[1], list(map(json.loads, sys.argv[2].splitlines()))
 assert len(rows) == 4, rows
 differ = [r for r in rows if r["diverges"]]
 same = [r for r in rows if not r["diverges"]]
@@ -187,14 +187,14 @@ main = differ[0]
 assert main["a"]["last"]["text"] == main["b"]["last"]["text"] == "slow(n=1000)", main
 assert [c["function"] for c in main["a"]["callers"]] == ["main", "turn"] == [c["function"] for c in main["b"]["callers"]]
 assert main["a"]["then"]["function"] == "where" and main["b"]["then"]["text"] == "odd(n=7)"
-assert main["a"]["callers"][0]["at"] <= main["a"]["callers"][1]["at"] <= main["a"]["then"]["at"]
+assert main["a"]["callers"][0]["at_ns"] <= main["a"]["callers"][1]["at_ns"] <= main["a"]["then"]["at_ns"]
 assert differ[1]["a"]["then"] is None and differ[1]["b"]["then"]["text"] == "odd(n=190)"
-assert all(r[s]["compared_until"] is None for r in rows for s in "ab")
+assert all(r[s]["compared_until_ns"] is None for r in rows for s in "ab")
 for r in rows:
     for s in "ab":
         assert re.search(r"thread .*\b%d\b" % r[s]["thread"], text), r
 ' "$text" "$output"
-	[ "$(devtrace diff --first --json a.db a.db | python3 -c 'import json, sys; print(any(r["diverges"] for r in json.load(sys.stdin)))')" = False ]
+	[ "$(devtrace diff --first --json a.db a.db | python3 -c 'import json, sys; print(any(r["diverges"] for r in map(json.loads, sys.stdin)))')" = False ]
 	# as if odd() had not been traced
 	devtrace diff --first -N odd a.db b.db
 	# two builds

@@ -260,3 +260,34 @@ setup_file() {
 	run devtrace calls --units h u.db
 	[ "$status" = 2 ]
 }
+
+@test "report: at 80 columns names are seen whole, and as many columns as have room beside them" {
+	local at=0
+	{
+		printf 'clock 0 0\nclock 2000000 1000000\nthread 1 main\n'
+		for name in main parse_the_whole_configuration_file 'std::vector<std::basic_string<char>>::_M_realloc_insert<std::basic_string<char>&>'; do
+			at=$((at + 1000))
+			printf 'function %s\nE %s 0x1000 %d\nX %s 0x1000 %d\n' "$name" "$name" $at "$name" $((at + 500))
+		done
+	} | writetrace n.db
+	devtrace report n.db >whole
+	[ "$(widest <whole)" -gt 150 ]
+	COLUMNS=20 devtrace report n.db | cmp - whole
+	for columns in 1 2 14 20 34 50 80 120 250; do
+		on "$columns" '' devtrace report --no-pager n.db >shown
+		[ "$(widest <shown)" -le "$columns" ]
+		[ "$(wc -l <shown)" = 4 ]
+		[ "$columns" -lt 80 ] || [ "$(grep -c -e '  main$' -e '  parse_the_whole_configuration_file$' shown)" = 2 ]
+		# the middle is left out, not what differs
+		[ "$columns" -lt 34 ] || [ "$columns" = 250 ] || grep -q '  std::.*….*&>$' shown
+	done
+	on 80 '' devtrace report --no-pager n.db | head -n 1 | grep -qx ' *total  *self  *calls  function  *' || on 80 '' devtrace report --no-pager n.db | head -n 1 | grep -qx ' *total  *self  *calls  function'
+	on 250 '' devtrace report --no-pager n.db | cmp - whole
+	on 80 '' devtrace report --wide --no-pager n.db | cmp - whole
+	# what is sorted by is there, and what was asked for
+	on 40 '' devtrace report -s p99 --no-pager n.db | head -n 1 | grep -q p99
+	on 60 '' devtrace report -O max,stddev,calls --no-pager n.db | head -n 1 | grep -q '^ *max  *stddev  *calls  function'
+	LC_ALL=C on 60 '' devtrace report --no-pager n.db >shown
+	! grep -q '[^ -~]' shown || false
+	grep -q '  std::.*>.*&>$' shown
+}

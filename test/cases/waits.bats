@@ -62,27 +62,27 @@ setup() {
 	python3 - "$dir" <<-'PY'
 		import json, sys
 		d = sys.argv[1]
-		rows = {r["function"]: r for r in json.load(open(d + "/report.json")) if "function" in r}
-		held = sum(r["total"] for r in json.load(open(d + "/report.json")) if "function" not in r)
+		rows = {r["function"]: r for r in map(json.loads, open(d + "/report.json")) if "function" in r}
+		held = sum(r["total_ns"] for r in map(json.loads, open(d + "/report.json")) if "function" not in r)
 		for line in open(d + "/said"):
 		    name, cpu, wall = line.split()
 		    cpu, wall, r = float(cpu) * 1e6, float(wall) * 1e6, rows[name]
 		    # the kernel counts the switching itself as processor time; what tracing took is in both
-		    assert abs(r["cpu"] - cpu) < 0.05 * cpu + 3e6, (name, r, cpu)
+		    assert abs(r["cpu_ns"] - cpu) < 0.05 * cpu + 3e6, (name, r, cpu)
 		    # what it waited for devtrace is in no call's time
-		    missing, most = wall - cpu - r["wait"], 0.05 * (wall - cpu) + 5e6
+		    missing, most = wall - cpu - r["wait_ns"], 0.05 * (wall - cpu) + 5e6
 		    assert -most < missing < most + held, (name, r, wall - cpu, held)
-		    assert abs(r["cpu"] + r["wait"] - r["total"]) < 2, r
-		assert rows["compute"]["preempted"] == rows["compute"]["wait"]
-		assert rows["nap"]["self_wait"] >= 0.99 * rows["nap"]["wait"] and rows["nap"]["preempted"] < 0.5 * rows["nap"]["wait"]
-		assert rows["both"]["self_wait"] < 0.5 * rows["both"]["wait"]
+		    assert abs(r["cpu_ns"] + r["wait_ns"] - r["total_ns"]) < 2, r
+		assert rows["compute"]["preempted_ns"] == rows["compute"]["wait_ns"]
+		assert rows["nap"]["self_wait_ns"] >= 0.99 * rows["nap"]["wait_ns"] and rows["nap"]["preempted_ns"] < 0.5 * rows["nap"]["wait_ns"]
+		assert rows["both"]["self_wait_ns"] < 0.5 * rows["both"]["wait_ns"]
 		PY
 	# the table has the same, sorted
 	run "$dt" report -s selfwait "$dir/m.db"
 	[[ "${lines[0]}" == *" cpu "*" wait "*" self wait "*" calls "* ]]
 	"$dt" report --json "$dir/m.db" | python3 -c '
 import json, sys
-rows = sorted((r for r in json.load(sys.stdin) if r.get("timed") and "function" in r), key=lambda r: -r["self_wait"])
+rows = sorted((r for r in map(json.loads, sys.stdin) if r.get("timed") and "function" in r), key=lambda r: -r["self_wait_ns"])
 print(rows[0]["function"])' >"$dir/first"
 	[[ "${lines[1]}" == *"  $(cat "$dir/first")" ]]
 }
@@ -92,29 +92,29 @@ print(rows[0]["function"])' >"$dir/first"
 	"$dt" sql --json "$dir/m.db" "SELECT function, sum(self_waited) AS self, sum(waited) FILTER (WHERE NOT recursive) AS total,
 		sum(preempted) FILTER (WHERE NOT recursive) AS preempted, sum(waited > duration OR self_waited > self) AS bad
 		FROM calls WHERE timed GROUP BY function" >"$dir/sql.json"
-	"$dt" graph --json -F nap -F both "$dir/m.db" nap >"$dir/graph.json"
+	"$dt" graph --json -F nap -F both "$dir/m.db" nap | nested >"$dir/graph.json"
 	"$dt" flame --off -w 100000 -o "$dir/off.svg" "$dir/m.db"
 	python3 - "$dir" <<-'PY'
 		import json, re, sys
 		d = sys.argv[1]
-		rows = {r["function"]: r for r in json.load(open(d + "/report.json")) if "function" in r}
+		rows = {r["function"]: r for r in map(json.loads, open(d + "/report.json")) if "function" in r}
 		sql = open(d + "/sql.json").read()
 		sql = json.loads(sql) if sql.lstrip().startswith("[") else [json.loads(x) for x in sql.splitlines()]
 		assert len(sql) >= 5
 		for q in sql:
 		    r = rows[q["function"]]
-		    assert abs(q["self"] - r["self_wait"]) < 10 and abs(q["total"] - r["wait"]) < 10 and not q["bad"], (q, r)
-		    assert abs(q["preempted"] - r["preempted"]) < 10, (q, r)
+		    assert abs(q["self"] - r["self_wait_ns"]) < 10 and abs(q["total"] - r["wait_ns"]) < 10 and not q["bad"], (q, r)
+		    assert abs(q["preempted"] - r["preempted_ns"]) < 10, (q, r)
 		nap = json.load(open(d + "/graph.json"))[0]
-		assert abs(nap["wait"] - rows["nap"]["wait"]) < 10, nap
-		both = [x for x in nap["called_by"] if x["function"] == "both"][0]
-		assert both["wait"] <= nap["wait"]
+		assert abs(nap["wait_ns"] - rows["nap"]["wait_ns"]) < 10, nap
+		both = [x for x in nap["caller"] if x["function"] == "both"][0]
+		assert both["wait_ns"] <= nap["wait_ns"]
 		# the boxes' own times in the picture
 		own = {}
 		for name, ms in re.findall(r"<title>(\w+): [\d.]+ ms, itself ([\d.]+) ms", open(d + "/off.svg").read()):
 		    own[name] = own.get(name, 0) + float(ms)
 		for name in ("nap", "compute"):
-		    assert abs(own[name] * 1e6 - rows[name]["self_wait"]) < 2e6, (name, own[name])
+		    assert abs(own[name] * 1e6 - rows[name]["self_wait_ns"]) < 2e6, (name, own[name])
 		assert "off the processor" in open(d + "/off.svg").read()
 		PY
 }
@@ -200,14 +200,14 @@ print(rows[0]["function"])' >"$dir/first"
 	python3 - "$dir" <<-'PY'
 		import json, sys
 		d = sys.argv[1]
-		rows = {(r["function"], r["for"]): r for r in json.load(open(d + "/kinds.json"))}
+		rows = {(r["function"], r["for"]): r for r in map(json.loads, open(d + "/kinds.json"))}
 		said = {k: float(v) * 1e6 for k, v in (x.split() for x in open(d + "/kinds.said"))}
 		nap = rows["usleep", "time to pass"]
 		# the pipe was seen, unless the machine had no time for it
 		(read,) = [r for k, r in rows.items() if k[0] == "read" and (k[1] == "data to read" or k[1].startswith("pipe:["))]
 		# the child's usleep of 100 ms is one more
-		assert nap["times"] == 11 and abs(nap["wait"] - 100e6 - said["usleep"]) < 0.1 * said["usleep"] + 20e6, nap
-		assert read["times"] == 1 and abs(read["wait"] - said["read"]) < 0.1 * said["read"] + 10e6, read
+		assert nap["times"] == 11 and abs(nap["wait_ns"] - 100e6 - said["usleep"]) < 0.1 * said["usleep"] + 20e6, nap
+		assert read["times"] == 1 and abs(read["wait_ns"] - said["read"]) < 0.1 * said["read"] + 10e6, read
 		PY
 	run "$dt" report --waits "$dir/k.db"
 	[[ "${lines[0]}" == *" wait "*" times "*" for "*"function" && "${lines[1]}" == *" time to pass "*"usleep" ]]
