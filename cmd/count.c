@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "cmd/commands.h"
 #include "show/out.h"
+#include "cmd/terminal.h"
 #include "cmd/value.h"
 
 #define KEYS 1000000
@@ -27,7 +28,7 @@ static const char help[] =
 	"  -N, --no-function PAT  not of those\n"
 	"  -f, --filter WORDS     only of calls that these words mean, as in devtrace calls\n"
 	"      --from TIME, --to TIME   begin, end there, as with cat\n"
-	"      --symbols FILE     for a text trace: addresses and names, as nm prints them\n"
+	"      --symbols FILE     for a text trace: addresses and names, as nm prints them\n" DT_TERMINAL_HELP
 	"  -h, --help             show this\n"
 	"\n"
 	"FILE may be a text trace, \"-\" one on standard input; it is devtrace.db when not given.\n"
@@ -47,6 +48,7 @@ struct count {
 	 * place; rows to print at most, 0: all */
 	uint64_t keys, divisor, values, other, rows;
 	bool by_count;
+	struct dt_terminal terminal;
 };
 
 /* Returns the row of a key, or the free one where it belongs. */
@@ -129,6 +131,7 @@ static int print(struct count *c, const char *key)
 	static struct dt_out out = {.fd = STDOUT_FILENO};
 	size_t n = 0;
 
+	out.file = c->terminal.columns ? stdout : NULL;
 	for (size_t i = 0; i < c->size; i++)
 		if (c->row[i].count)
 			c->row[n++] = c->row[i];
@@ -190,6 +193,7 @@ static int parse(int argc, char **argv, struct dt_values *v, struct count *c, co
 						{"sort", required_argument, NULL, 's'},
 						{"rows", required_argument, NULL, 'n'},
 						{"keys", required_argument, NULL, 1},
+						DT_TERMINAL_LONG,
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	int o, status = -1;
@@ -222,7 +226,10 @@ static int parse(int argc, char **argv, struct dt_values *v, struct count *c, co
 			fputs(help, stdout);
 			return 0;
 		default:
-			return dt_cmd_usage("count");
+			if (!dt_terminal_option(&c->terminal, o, &status))
+				return dt_cmd_usage("count");
+			if (status >= 0)
+				return status;
 		}
 	}
 	return parse_key(c, &v->value, *key) ? -1 : 2;
@@ -236,6 +243,7 @@ int dt_cmd_count(int argc, char **argv)
 	int status = parse(argc, argv, &v, &c, &key);
 
 	if (status < 0) {
+		dt_terminal_listing(&c.terminal, true);
 		status = dt_values_run(&v, argc, argv, "count");
 		if (!status)
 			status = print(&c, key);

@@ -409,9 +409,7 @@ int dt_cmd_graph(int argc, char **argv)
 		const char *path = file ? argv[optind++] : DT_DEFAULT_FILE;
 		struct dt_error e;
 
-		dt_terminal_begin(&k.terminal, k.form == TEXT);
-		if (k.form == TEXT)
-			dt_terminal_cut_output(&k.terminal);
+		dt_terminal_listing(&k.terminal, k.form == TEXT);
 		dt_needs_add(&needs, DT_NEED_TRACE, path);
 		status = dt_cmd_confine(&needs);
 		k.reader = status ? NULL : dt_reader_open(path, &e);

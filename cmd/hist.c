@@ -8,6 +8,7 @@
 #include "analyse/histogram.h"
 #include "cmd/commands.h"
 #include "cmd/output.h"
+#include "cmd/terminal.h"
 #include "cmd/value.h"
 
 #define BUCKETS_LIMIT (1u << 24) /* 128 MiB of counters, touched as they are used */
@@ -29,7 +30,7 @@ static const char help[] =
 	"  -o, --output OUTPUT    there instead of standard output; NAME.svg: draws it\n"
 	"      --svg              draws it, as one SVG file for a browser\n"
 	"      --log              draws the counts on a logarithmic scale\n"
-	"      --symbols FILE     for a text trace: addresses and names, as nm prints them\n"
+	"      --symbols FILE     for a text trace: addresses and names, as nm prints them\n" DT_TERMINAL_HELP
 	"  -h, --help             show this\n"
 	"\n"
 	"Negative values are bad and only counted. FILE may be a text trace, \"-\" one on "
@@ -41,6 +42,7 @@ struct hist {
 	uint64_t max, width;   /* width of a bucket; 0: buckets are powers of two */
 	bool has_max, has_buckets;
 	bool svg, log;
+	struct dt_terminal terminal;
 	const char *output; /* NULL: standard output */
 	uint64_t *bucket;
 	size_t buckets;
@@ -158,6 +160,7 @@ static int parse(int argc, char **argv, struct dt_values *v, struct hist *h, con
 						{"svg", no_argument, NULL, 3},
 						{"durations", no_argument, NULL, 4},
 						{"log", no_argument, NULL, 5},
+						DT_TERMINAL_LONG,
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	int o, status = -1;
@@ -198,7 +201,10 @@ static int parse(int argc, char **argv, struct dt_values *v, struct hist *h, con
 			fputs(help, stdout);
 			return 0;
 		default:
-			return dt_cmd_usage("hist");
+			if (!dt_terminal_option(&h->terminal, o, &status))
+				return dt_cmd_usage("hist");
+			if (status >= 0)
+				return status;
 		}
 	}
 	if (v->durations && *value) {
@@ -236,6 +242,8 @@ int dt_cmd_hist(int argc, char **argv)
 		goto out;
 	h.buckets = dt_histogram_bucket(h.width, h.max) + 1;
 	h.bucket = calloc(h.buckets, sizeof(*h.bucket));
+	if (!h.output)
+		dt_terminal_listing(&h.terminal, !h.svg);
 	if (!dt_output_open(&h.part, h.output)) {
 		status = 1;
 		goto out;

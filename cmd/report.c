@@ -476,6 +476,13 @@ static int show_live(const struct report *o, const char *path)
 	return dt_top_show(&t);
 }
 
+bool dt_report_can_print(const char *fields)
+{
+	struct dt_fields f;
+
+	return !fields || dt_report_fields(&f, fields);
+}
+
 int dt_cmd_report(int argc, char **argv)
 {
 	struct report o = {0};
@@ -489,8 +496,7 @@ int dt_cmd_report(int argc, char **argv)
 				 ? dt_cmd_usage("report")
 				 : show_live(&o, optind < argc ? argv[optind] : DT_DEFAULT_FILE);
 	} else if (status < 0) {
-		dt_terminal_begin(&o.terminal, true);
-		dt_terminal_cut_output(&o.terminal);
+		dt_terminal_listing(&o.terminal, !o.json);
 		r = dt_cmd_open(argc, argv, "report", NULL, &status);
 		if (r) {
 			status = report(r, &o);

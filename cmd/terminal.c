@@ -268,3 +268,10 @@ void dt_terminal_cut_output(struct dt_terminal *t)
 	if (f)
 		stdout = f;
 }
+
+void dt_terminal_listing(struct dt_terminal *t, bool table)
+{
+	t->wide |= !table;
+	dt_terminal_begin(t, table);
+	dt_terminal_cut_output(t);
+}

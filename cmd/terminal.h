@@ -47,6 +47,11 @@ bool dt_terminal_option(struct dt_terminal *t, int option, int *status);
  * through a pager if it leads to a terminal (cmd/pager.h). */
 void dt_terminal_begin(struct dt_terminal *t, bool pages);
 
+/* For a listing, before the process confines itself and before anything is printed: asks the
+ * environment; if table, lines that stdio prints are cut to the terminal's columns, and go through
+ * the pager. Otherwise (JSON, pictures) they are as they are. */
+void dt_terminal_listing(struct dt_terminal *t, bool table);
+
 /*
  * Cuts a line of n bytes, with or without the newline at its end, to the terminal's columns; what
  * is cut off is marked by an ellipsis, or by > where there is no UTF-8. Colours take no columns,
