@@ -351,3 +351,80 @@ watch_waits() {
 	sqlite3 "$dir/u.db" 'SELECT what FROM waited' | grep -q '^path'
 	"$dt" check -q "$dir/u.db"
 }
+
+@test "waits: calls --fields cpu, wait and core: each call's, against sql, the records, and the program's clocks" {
+	"$dt" calls -O cpu,wait,duration,core,thread,module --units ns --no-header "$dir/m.db" >"$dir/fields"
+	"$dt" sql --json "$dir/m.db" 'SELECT function, thread, duration, waited, module FROM calls WHERE timed' >"$dir/one.json"
+	"$dt" cat -l "$dir/m.db" | grep -w kind=X >"$dir/exits"
+	python3 - "$dir" <<-'PY'
+		import collections, json, re, sys
+		d = sys.argv[1]
+		said = {n: (float(c) * 1e6, float(w) * 1e6) for n, c, w in (l.split() for l in open(d + "/said"))}
+		line = re.compile(r" *(\d+) ns +(\d+) ns +(\d+) ns +(\d+) +(\d+)  (\S+) +(?:\}.*?/\* )?(\w+)")
+		got = [m.groups() for m in map(line.match, open(d + "/fields")) if m]
+		assert len(got) > 60, len(got)
+		for cpu, wait, took, *_ in got:
+		    assert abs(int(cpu) + int(wait) - int(took)) <= 1
+		sql = [json.loads(l) for l in open(d + "/one.json")]
+		key = lambda r: (r["function"], r["thread"], round(r["duration"]), round(r["waited"]), r["module"])
+		want = collections.Counter(map(key, sql))
+		have = collections.Counter((f, int(t), int(took), int(wait), m) for cpu, wait, took, core, t, m, f in got)
+		# the last digit is rounded at other places
+		near = lambda a: sorted((f, t, m) for (f, t, _, _, m), n in a.items() for _ in range(n))
+		odd = collections.Counter(near(want)), collections.Counter(near(have))
+		assert odd[0] == odd[1], (odd[0] - odd[1], odd[1] - odd[0])
+		assert abs(sum(k[2] * n for k, n in want.items()) - sum(k[2] * n for k, n in have.items())) <= 2 * len(got)
+		assert abs(sum(k[3] * n for k, n in want.items()) - sum(k[3] * n for k, n in have.items())) <= 2 * len(got)
+		# on which core: that of the record with which the call ended
+		exits = collections.Counter()
+		for l in open(d + "/exits"):
+		    f = dict(x.split("=", 1) for x in l.split() if "=" in x)
+		    exits[f.get("function"), int(f["tid"]), int(f["core"])] += 1
+		mine = collections.Counter((f, int(t), int(core)) for cpu, wait, took, core, t, m, f in got)
+		for k in mine:
+		    assert mine[k] <= exits[k], (k, mine[k], exits[k])
+		assert sum(mine.values()) >= 0.9 * sum(exits.values())
+		for f in ("compute", "nap"):
+		    cpu = sum(int(g[0]) for g in got if g[6] == f)
+		    wait = sum(int(g[1]) for g in got if g[6] == f)
+		    assert abs(cpu - said[f][0]) < 0.05 * said[f][0] + 3e6, (f, cpu, said[f])
+		    assert abs(wait - (said[f][1] - said[f][0])) < 0.05 * said[f][1] + 5e6, (f, wait, said[f])
+	PY
+}
+
+@test "calls --fields core and module: of a program that says on which core it is, and by nm" {
+	cat >"$dir/pinned.c" <<-'C'
+		#define _GNU_SOURCE
+		#include <sched.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		__attribute__((noipa)) int here(int i) { return i; }
+		int main(void)
+		{
+			cpu_set_t all, one;
+			sched_getaffinity(0, sizeof(all), &all);
+			for (int c = 0; c < CPU_SETSIZE; c++) {
+				if (!CPU_ISSET(c, &all))
+					continue;
+				CPU_ZERO(&one);
+				CPU_SET(c, &one);
+				sched_setaffinity(0, sizeof(one), &one);
+				printf("%d %d\n", here(c), sched_getcpu());
+				free(malloc(10));
+			}
+		}
+	C
+	gcc -O1 -g -B"$root/build/lib" -fno-builtin -o "$dir/pinned" "$dir/pinned.c"
+	"$dt" record -F here -o "$dir/pin.db" "$dir/pinned" | sort -n >"$dir/cores"
+	"$dt" calls -O core --no-header "$dir/pin.db" | sed -n 's/^ *\([0-9]*\)  here(i=\([0-9]*\)).*/\2 \1/p' | sort -n | diff "$dir/cores" -
+	"$dt" record -l -o "$dir/lib.db" "$dir/pinned" >/dev/null
+	"$dt" calls -O module --no-header "$dir/lib.db" | sed -nE 's/^(\S+) +(malloc|free|sched_getcpu|sched_setaffinity)\(.*/\1 \2/p' | sort -u >"$dir/modules"
+	[ "$(wc -l <"$dir/modules")" -ge 3 ]
+	libc=$(ldd "$dir/pinned" | awk '$1 ~ /^libc\./ { print $3 }')
+	while read -r module function; do
+		[ "$module" = "$(basename "$(readlink -f "$libc")")" ] || [ "$module" = "$(basename "$libc")" ]
+		nm -D --defined-only "$libc" | grep -qE " [TWi] $function(@|$)"
+	done <"$dir/modules"
+	# of the program itself
+	"$dt" calls -O module --no-header "$dir/pin.db" | grep -q '^pinned  *here('
+}
