@@ -100,3 +100,21 @@ described() {
 	described sum s
 	[ "$(grep -c '"type": "sum"' s)" = 4 ]
 }
+
+@test "json: hist and count, as their text has them" {
+	maketrace -n 5000 t.db
+	devtrace hist --durations --json t.db >d
+	devtrace hist --value 1 --max 100 --json t.db >v
+	described hist d v
+	devtrace hist --durations t.db | sed '/^#/d' >want
+	python3 -c 'import json; [print("%d %d" % (r["from_ns"], r["values"])) for r in map(json.loads, open("d")) if r["type"] == "bucket"]' | cmp - want
+	devtrace count --keys 5 --json t.db >c 2>err
+	grep -q 'counted as other' err
+	described count c
+	devtrace count --json t.db | python3 -c 'import json, sys; [print(r["process"], r["key"], r["values"]) for r in map(json.loads, sys.stdin)]' >got
+	devtrace count t.db | sed '/^#/d' | cmp - got
+	for wrong in '--svg' '-o x'; do
+		run devtrace hist --json $wrong t.db
+		[ "$status" = 2 ]
+	done
+}
