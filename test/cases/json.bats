@@ -62,7 +62,7 @@ described() {
 		pthread_join(t, NULL);
 	}
 	C
-	"$build/devtrace" record -l -S -b 64K -o all.db -F nap -F fast -F main -F work ./p 2>err || { grep -q 'switches' err && skip "no context switches here"; cat err; false; }
+	devtrace record -l -S -b 64K -o all.db -F nap -F fast -F main -F work ./p
 	devtrace record -o some.db --filter 'time>1ms' ./p
 	devtrace report --json all.db >a
 	devtrace report --failed --json all.db >b
