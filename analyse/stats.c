@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Times per function. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "analyse/stats.h"
@@ -84,6 +85,7 @@ void dt_stats_call(void *ctx, const struct dt_call *c)
 	}
 	f->timed++;
 	f->sum += d;
+	f->squares += (unsigned __int128)d * d;
 	if (!(c->flags & DT_CALL_RECURSIVE))
 		f->total += d;
 	f->self += d > c->children ? d - c->children : 0;
@@ -112,6 +114,24 @@ uint64_t dt_stats_quantile(const struct dt_function_stats *f, double share)
 	return f->max;
 }
 
+double dt_stats_squares(const struct dt_function_stats *f)
+{
+	uint64_t mean = f->timed ? f->sum / f->timed : 0, rest = f->timed ? f->sum % f->timed : 0;
+	unsigned __int128 around;
+
+	if (!f->timed)
+		return 0;
+	/* whole numbers, in which nothing is lost: around the mean rounded down, then around it */
+	around = f->squares - 2 * (unsigned __int128)mean * f->sum +
+		 (unsigned __int128)mean * mean * f->timed;
+	return fmax(0, (double)around - (double)rest * (double)rest / (double)f->timed);
+}
+
+double dt_stats_deviation(const struct dt_function_stats *f)
+{
+	return f->timed ? sqrt(dt_stats_squares(f) / (double)f->timed) : 0;
+}
+
 uint64_t dt_stats_value(const struct dt_function_stats *f, enum dt_stats_key key)
 {
 	switch (key) {
@@ -123,12 +143,20 @@ uint64_t dt_stats_value(const struct dt_function_stats *f, enum dt_stats_key key
 		return f->calls;
 	case DT_STATS_AVG:
 		return f->timed ? (f->sum + f->timed / 2) / f->timed : 0;
+	case DT_STATS_STDDEV:
+		return (uint64_t)(dt_stats_deviation(f) + 0.5);
 	case DT_STATS_MIN:
 		return f->timed ? f->min : 0;
 	case DT_STATS_P50:
 		return dt_stats_quantile(f, 0.5);
+	case DT_STATS_P90:
+		return dt_stats_quantile(f, 0.9);
+	case DT_STATS_P95:
+		return dt_stats_quantile(f, 0.95);
 	case DT_STATS_P99:
 		return dt_stats_quantile(f, 0.99);
+	case DT_STATS_P999:
+		return dt_stats_quantile(f, 0.999);
 	case DT_STATS_MAX:
 		return f->max;
 	case DT_STATS_UNWOUND:

@@ -27,6 +27,9 @@ struct dt_function_stats {
 			      that of the recursive calls in it */
 	uint64_t self;
 	uint64_t sum; /* of all timed calls, for the average */
+	/* of the squares of their durations, for the deviation; what dt_stats_save() keeps has it
+	 * not */
+	unsigned __int128 squares;
 	/* what of `total', of `self' was waiting, and of the former preempted: see struct dt_call
 	 */
 	uint64_t waited, waited_self, preempted;
@@ -46,15 +49,27 @@ void dt_stats_call(void *ctx, const struct dt_call *c);
 /* Returns the duration that a share of the timed calls (0.5: the median) does not exceed. */
 uint64_t dt_stats_quantile(const struct dt_function_stats *f, double share);
 
+/*
+ * Returns the sum of the squares of what the timed calls differ by from their mean, in ticks, exact
+ * but for the last rounding; and the standard deviation of these calls (divided by their number).
+ * Both are 0 if there are none.
+ */
+double dt_stats_squares(const struct dt_function_stats *f);
+double dt_stats_deviation(const struct dt_function_stats *f);
+
 /* What functions can be sorted by. */
 enum dt_stats_key {
 	DT_STATS_TOTAL,
 	DT_STATS_SELF,
 	DT_STATS_CALLS,
-	DT_STATS_AVG, /* the mean of the timed calls, rounded */
+	DT_STATS_AVG,	 /* the mean of the timed calls, rounded */
+	DT_STATS_STDDEV, /* rounded */
 	DT_STATS_MIN,
 	DT_STATS_P50,
+	DT_STATS_P90,
+	DT_STATS_P95,
 	DT_STATS_P99,
+	DT_STATS_P999, /* 99.9 % do not exceed it */
 	DT_STATS_MAX,
 	DT_STATS_UNWOUND,
 	DT_STATS_TAIL,

@@ -24,58 +24,16 @@ static const struct column {
 
 static const char *const unit[] = {"us", "auto", "ns", "ms", "s"};
 
-/* Adds a column behind the others, once. */
-static void add(struct dt_calls_fields *f, unsigned field)
-{
-	for (unsigned i = 0; i < f->n; i++)
-		if (f->field[i] == field)
-			return;
-	f->field[f->n++] = (uint8_t)field;
-}
-
-static bool is_chosen(const struct dt_calls_fields *f, unsigned field)
-{
-	for (unsigned i = 0; i < f->n; i++)
-		if (f->field[i] == field)
-			return true;
-	return false;
-}
-
-static bool add_word(struct dt_calls_fields *f, const char *word, size_t n)
-{
-	char all[256];
-	size_t at = 0;
-
-	for (unsigned i = 0; i < DT_FIELDS; i++)
-		if (strlen(column[i].name) == n && !memcmp(column[i].name, word, n)) {
-			add(f, i);
-			return true;
-		}
-	for (unsigned i = 0; i < DT_FIELDS; i++)
-		at += dt_format(all + at, sizeof(all) - at, "%s%s", i ? ", " : "", column[i].name);
-	dt_cmd_fail("--fields: '%.*s' is none; there are %s; and none, for no column at all",
-		    (int)(n < 100 ? n : 100), word, all);
-	return false;
-}
-
 bool dt_calls_fields_parse(struct dt_calls_fields *f, const char *text)
 {
-	bool also = *text == '+';
+	const char *name[DT_FIELDS];
 
-	*f = (struct dt_calls_fields){.chosen = true, .also = also};
-	if (!strcmp(text, "none"))
-		return true;
-	for (text += also;; text++) {
-		size_t n = strcspn(text, ",");
-
-		if (!add_word(f, text, n))
-			return false;
-		text += n;
-		if (!*text)
-			break;
-	}
-	if (also)
-		add(f, DT_FIELD_DURATION);
+	for (unsigned i = 0; i < DT_FIELDS; i++)
+		name[i] = column[i].name;
+	if (!dt_fields_parse(&f->list, text, name, DT_FIELDS))
+		return false;
+	if (f->list.also)
+		dt_fields_add(&f->list, DT_FIELD_DURATION);
 	return true;
 }
 
@@ -96,16 +54,17 @@ int dt_calls_fields_begin(struct dt_calls_fields *f, struct dt_reader *r, bool m
 	struct dt_error e;
 	uint64_t ns;
 
-	if (merge && f->also)
-		add(f, DT_FIELD_THREAD);
-	if (!f->n)
+	if (merge && f->list.also)
+		dt_fields_add(&f->list, DT_FIELD_THREAD);
+	if (!f->list.n)
 		return 0;
 	if (dt_reader_summary(r, &sum, &e))
 		return dt_cmd_fail("%s", e.text);
 	f->first = sum.min_ticks;
-	if ((is_chosen(f, DT_FIELD_CPU) || is_chosen(f, DT_FIELD_WAIT)) && !dt_cmd_switches(r))
+	if ((dt_fields_has(&f->list, DT_FIELD_CPU) || dt_fields_has(&f->list, DT_FIELD_WAIT)) &&
+	    !dt_cmd_switches(r))
 		return 1;
-	if (!is_chosen(f, DT_FIELD_TIME) || dt_reader_realtime(r, f->first, &ns))
+	if (!dt_fields_has(&f->list, DT_FIELD_TIME) || dt_reader_realtime(r, f->first, &ns))
 		return 0;
 	return dt_cmd_fail("--fields time: the trace does not say at what time of day it was made; "
 			   "'since' counts from its beginning");
@@ -285,22 +244,22 @@ static char *put_field(struct calls *k, char *p, unsigned field, const struct dt
 
 char *dt_calls_columns(struct calls *k, char *p, const struct dt_calls_line *l)
 {
-	for (unsigned i = 0; i < k->fields.n; i++)
-		p = l ? put_field(k, p, k->fields.field[i], l)
-		      : dt_calls_spaces(p, column[k->fields.field[i]].width + 2u);
+	for (unsigned i = 0; i < k->fields.list.n; i++)
+		p = l ? put_field(k, p, k->fields.list.field[i], l)
+		      : dt_calls_spaces(p, column[k->fields.list.field[i]].width + 2u);
 	return p;
 }
 
 void dt_calls_print_header(struct calls *k)
 {
-	struct dt_calls_fields f = k->fields;
+	struct dt_fields f = k->fields.list;
 	char *line = dt_out_room(k->out, LINE), *p = line;
 
 	if (!f.chosen) {
 		f.n = 0;
-		add(&f, DT_FIELD_DURATION);
+		dt_fields_add(&f, DT_FIELD_DURATION);
 		if (k->merge)
-			add(&f, DT_FIELD_THREAD);
+			dt_fields_add(&f, DT_FIELD_THREAD);
 	}
 	for (unsigned i = 0; i < f.n; i++) {
 		const struct column *c = &column[f.field[i]];

@@ -79,7 +79,7 @@ char *dt_calls_start(const struct calls *k, char *p, uint32_t tid, uint32_t leve
 {
 	unsigned spaces = 2 * (level < DEEPEST ? level : DEEPEST);
 
-	if (k->merge && !k->fields.chosen) {
+	if (k->merge && !k->fields.list.chosen) {
 		char digits[DT_DIGITS];
 		size_t n = dt_text_decimal(digits, dt_reader_number(k->reader, tid));
 
@@ -265,7 +265,7 @@ static char *put_columns(struct calls *k, char *p, const struct dt_call *c, uint
 char *dt_calls_other_columns(struct calls *k, char *p, struct output *to, uint32_t tid,
 			     uint64_t ticks)
 {
-	if (!k->fields.chosen)
+	if (!k->fields.list.chosen)
 		return dt_calls_blank(p);
 	k->before = &to->before;
 	return dt_calls_columns(k, p, &(struct dt_calls_line){.tid = tid, .ticks = ticks});
@@ -283,7 +283,7 @@ static inline char *put_call(struct calls *k, char *p, const struct dt_call *c,
 static inline char *put_open(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
 			     uint32_t level, const struct dt_full *full)
 {
-	p = k->fields.chosen ? put_columns(k, p, c, tid, DT_KEPT_OPEN) : dt_calls_blank(p);
+	p = k->fields.list.chosen ? put_columns(k, p, c, tid, DT_KEPT_OPEN) : dt_calls_blank(p);
 	p = dt_calls_start(k, p, tid, level);
 	p = put_call(k, p, c, full);
 	*p++ = ' ';
@@ -316,7 +316,7 @@ static char *put_times(const struct calls *k, char *p, const struct dt_call *c)
 static char *put_close(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
 		       uint32_t level)
 {
-	p = k->fields.chosen ? put_columns(k, p, c, tid, DT_KEPT_CLOSE) : put_times(k, p, c);
+	p = k->fields.list.chosen ? put_columns(k, p, c, tid, DT_KEPT_CLOSE) : put_times(k, p, c);
 	p = dt_calls_start(k, p, tid, level);
 	*p++ = '}';
 	p = put_result(k, p, c);
@@ -339,7 +339,7 @@ static char *put_some_marks(struct calls *k, char *p, uint32_t flags, const stru
 static inline char *put_whole(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
 			      uint32_t level, const struct dt_full *full)
 {
-	p = k->fields.chosen ? put_columns(k, p, c, tid, DT_KEPT_WHOLE) : put_times(k, p, c);
+	p = k->fields.list.chosen ? put_columns(k, p, c, tid, DT_KEPT_WHOLE) : put_times(k, p, c);
 	p = dt_calls_start(k, p, tid, level);
 	p = put_call(k, p, c, full);
 	p = put_result(k, p, c);

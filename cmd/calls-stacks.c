@@ -14,7 +14,7 @@ void dt_calls_stack(struct calls *k, struct output *to, const struct dt_call *c,
 
 		if (i == s->n && !s->ended[0])
 			break;
-		p = k->fields.chosen ? dt_calls_columns(k, p, NULL) : dt_calls_blank(p);
+		p = k->fields.list.chosen ? dt_calls_columns(k, p, NULL) : dt_calls_blank(p);
 		p = dt_calls_start(k, p, tid, level + 1);
 		if (i < s->n) {
 			p += dt_format(p, 16, "#%-2zu ", i + 1);

@@ -8,6 +8,7 @@
 
 #include "analyse/chosen.h"
 #include "analyse/pair.h"
+#include "cmd/fields.h"
 #include "cmd/kept-lines.h"
 #include "cmd/last-lines.h"
 #include "cmd/open.h"
@@ -53,11 +54,8 @@ enum dt_calls_units { DT_UNITS_US, DT_UNITS_AUTO, DT_UNITS_NS, DT_UNITS_MS, DT_U
 
 /* The columns that are chosen. None: the usual ones, which are printed faster. */
 struct dt_calls_fields {
-	uint8_t field[DT_FIELDS]; /* enum dt_calls_field, each once */
-	unsigned n;
-	bool chosen;	/* --fields was given */
-	bool also;	/* beside the usual ones */
-	uint64_t first; /* ticks: the trace's first record */
+	struct dt_fields list; /* enum dt_calls_field */
+	uint64_t first;	       /* ticks: the trace's first record */
 };
 
 /* The lines of a thread, or, with --merge, of all threads. Those of the first are written at once,
@@ -237,7 +235,7 @@ static inline void dt_calls_line(struct calls *k, struct output *to, enum dt_kep
 
 	if (__builtin_expect(k->fulls.n != 0, 0) && kind != DT_KEPT_CLOSE)
 		full = dt_full_of(&k->fulls, c->id);
-	if (full || k->fields.chosen ||
+	if (full || k->fields.list.chosen ||
 	    (!to->direct && kind != DT_KEPT_OPEN && dt_calls_has_fate(k, c))) {
 		dt_calls_call_text(k, to, kind, c, tid, level, full);
 		return;

@@ -223,6 +223,7 @@ static bool make_output(struct calls *k, const struct dt_pair_events *events)
 	}
 	k->choice.pair = k->pair;
 	k->out->fd = STDOUT_FILENO;
+	k->out->file = NULL;
 	k->out->n = 0;
 	k->out->failed = false;
 	if (k->header)
@@ -446,7 +447,16 @@ static void begin_output(struct calls *k)
 	if (!k->units_said && k->terminal.is)
 		k->units = DT_UNITS_AUTO;
 	if (!k->no_header)
-		k->header |= k->terminal.is || k->fields.chosen;
+		k->header |= k->terminal.is || k->fields.list.chosen;
+}
+
+bool dt_calls_can_print(const char *fields, const char *units)
+{
+	struct dt_calls_fields f;
+	enum dt_calls_units u;
+
+	return (!fields || dt_calls_fields_parse(&f, fields)) &&
+	       (!units || dt_calls_units_parse(&u, units));
 }
 
 int dt_cmd_calls(int argc, char **argv)

@@ -12,6 +12,7 @@
 #include "show/event.h"
 #include "cmd/follow.h"
 #include "cmd/open.h"
+#include "cmd/terminal.h"
 #include "show/out.h"
 #include "show/pointer.h"
 #include "core/compact.h"
@@ -39,7 +40,7 @@ static const char help[] =
 	"      --to TIME     end there\n"
 	"  -s, --session SESSION  the records of a running session: they are taken out of its log\n"
 	"  -f, --follow           go on until the session ends (of the only session, without -s)\n"
-	"  -p, --peek             leave them in the log\n"
+	"  -p, --peek             leave them in the log\n" DT_TERMINAL_HELP
 	"  -h, --help        show this\n"
 	"\n"
 	"FILE is devtrace.db when not given.\n";
@@ -56,6 +57,7 @@ struct cat {
 	struct dt_compact compact;
 	struct dt_kitrace kitrace;
 	struct dt_out out;
+	struct dt_terminal terminal;
 	/* to print a running session's records instead of a file's */
 	const char *session;
 	bool live, follow, peek;
@@ -401,15 +403,21 @@ static bool choose(struct cat *k, int option)
 /* Parses the options. Returns -1: go on; otherwise the exit status. */
 static int parse(int argc, char **argv, struct cat *k, struct dt_range_options *when)
 {
-	static const struct option options[] = {
-		{"long", no_argument, NULL, 'l'},     {"compact", no_argument, NULL, 'c'},
-		{"32", no_argument, NULL, '3'},	      {"kitrace", no_argument, NULL, 'k'},
-		{"from", required_argument, NULL, 1}, {"to", required_argument, NULL, 2},
-		{"cpu", no_argument, NULL, 3},	      {"session", required_argument, NULL, 's'},
-		{"follow", no_argument, NULL, 'f'},   {"peek", no_argument, NULL, 'p'},
-		{"help", no_argument, NULL, 'h'},     {0}};
+	static const struct option options[] = {{"long", no_argument, NULL, 'l'},
+						{"compact", no_argument, NULL, 'c'},
+						{"32", no_argument, NULL, '3'},
+						{"kitrace", no_argument, NULL, 'k'},
+						{"from", required_argument, NULL, 1},
+						{"to", required_argument, NULL, 2},
+						{"cpu", no_argument, NULL, 3},
+						{"session", required_argument, NULL, 's'},
+						{"follow", no_argument, NULL, 'f'},
+						{"peek", no_argument, NULL, 'p'},
+						DT_TERMINAL_LONG,
+						{"help", no_argument, NULL, 'h'},
+						{0}};
 	bool cpu = false;
-	int o;
+	int o, status = -1;
 
 	while ((o = getopt_long(argc, argv, "lc3ks:fph", options, NULL)) != -1) {
 		switch (o) {
@@ -443,7 +451,10 @@ static int parse(int argc, char **argv, struct cat *k, struct dt_range_options *
 			fputs(help, stdout);
 			return 0;
 		default:
-			return dt_cmd_usage("cat");
+			if (!dt_terminal_option(&k->terminal, o, &status))
+				return dt_cmd_usage("cat");
+			if (status >= 0)
+				return status;
 		}
 	}
 	if (cpu && k->format && k->format != '3') {
@@ -475,6 +486,9 @@ int dt_cmd_cat(int argc, char **argv)
 	}
 	if (k.live)
 		return dt_cmd_follow(k.session, k.follow, !k.peek, k.format == 'l');
+	dt_terminal_listing(&k.terminal, true);
+	if (k.terminal.columns)
+		k.out.file = stdout;
 	k.reader = dt_cmd_open(argc, argv, "cat", &needs, &status);
 	if (!k.reader)
 		return status;

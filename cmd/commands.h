@@ -3,6 +3,8 @@
 #ifndef DT_CMD_COMMANDS_H
 #define DT_CMD_COMMANDS_H
 
+#include <stdbool.h>
+
 int dt_cmd_run(int argc, char **argv); /* devtrace PROG: argv[0] is devtrace's own */
 int dt_cmd_record(int argc, char **argv);
 int dt_cmd_attach(int argc, char **argv);
@@ -30,6 +32,11 @@ int dt_cmd_sum(int argc, char **argv);
 int dt_cmd_check(int argc, char **argv);
 int dt_cmd_top(int argc, char **argv);
 int dt_cmd_tui(int argc, char **argv);
+
+/* Say whether calls and report can print what these options say, for a command that prints by them
+ * later; NULL: not given. False: they can not, which has been reported. */
+bool dt_calls_can_print(const char *fields, const char *units);
+bool dt_report_can_print(const char *fields);
 
 /* Makes dt_cmd_unhooked() (cmd/open.h) say nothing: the command that recorded the trace has already
  * said what was not hooked. */

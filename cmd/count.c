@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include "cmd/commands.h"
 #include "show/out.h"
+#include "cmd/object.h"
+#include "cmd/terminal.h"
 #include "cmd/value.h"
 
 #define KEYS 1000000
@@ -23,11 +25,12 @@ static const char help[] =
 	"  -n, --rows N           only the first N rows\n"
 	"      --keys N           keep at most N different rows (1000000, 64 MB); what finds no\n"
 	"                         place is counted together, rows that are shown are exact\n"
+	"      --json             as JSON, an object a line: doc/json.md\n"
 	"  -F, --function PAT     only of functions that match the shell pattern\n"
 	"  -N, --no-function PAT  not of those\n"
 	"  -f, --filter WORDS     only of calls that these words mean, as in devtrace calls\n"
 	"      --from TIME, --to TIME   begin, end there, as with cat\n"
-	"      --symbols FILE     for a text trace: addresses and names, as nm prints them\n"
+	"      --symbols FILE     for a text trace: addresses and names, as nm prints them\n" DT_TERMINAL_HELP
 	"  -h, --help             show this\n"
 	"\n"
 	"FILE may be a text trace, \"-\" one on standard input; it is devtrace.db when not given.\n"
@@ -46,7 +49,8 @@ struct count {
 	/* rows to keep at most; what values are divided by; values so far; those that found no
 	 * place; rows to print at most, 0: all */
 	uint64_t keys, divisor, values, other, rows;
-	bool by_count;
+	bool by_count, json;
+	struct dt_terminal terminal;
 };
 
 /* Returns the row of a key, or the free one where it belongs. */
@@ -124,16 +128,52 @@ static int by_count(const void *a, const void *b)
 	return by_key(a, b);
 }
 
+static void say_other(const struct count *c)
+{
+	if (c->other)
+		dt_cmd_fail("note: more than %llu different rows; %llu of %llu values are counted "
+			    "as other; choose with -F, divide by more, or raise --keys",
+			    (unsigned long long)c->keys, (unsigned long long)c->other,
+			    (unsigned long long)c->values);
+}
+
+static int print_json(const struct count *c, size_t n)
+{
+	for (size_t i = 0; i < n && (!c->rows || i < c->rows); i++) {
+		const struct row *r = &c->row[i];
+
+		dt_object_begin("count");
+		if (r->pid == DT_NO_TID)
+			dt_object_text("process", NULL);
+		else
+			dt_object_number("process", r->pid);
+		dt_object_member("key");
+		printf("%s%llu", r->negative ? "-" : "", (unsigned long long)r->key);
+		dt_object_number("values", r->count);
+		dt_object_end();
+	}
+	if (c->other) {
+		dt_object_begin("other");
+		dt_object_number("values", c->other);
+		dt_object_end();
+	}
+	say_other(c);
+	return fflush(stdout) || ferror(stdout) ? dt_cmd_fail("cannot write the counts") : 0;
+}
+
 static int print(struct count *c, const char *key)
 {
 	static struct dt_out out = {.fd = STDOUT_FILENO};
 	size_t n = 0;
 
+	out.file = c->terminal.columns ? stdout : NULL;
 	for (size_t i = 0; i < c->size; i++)
 		if (c->row[i].count)
 			c->row[n++] = c->row[i];
 	if (n)
 		qsort(c->row, n, sizeof(*c->row), c->by_count ? by_count : by_key);
+	if (c->json)
+		return print_json(c, n);
 	dt_out_text(&out, "# pid ");
 	dt_out_text(&out, key);
 	dt_out_text(&out, " count\n");
@@ -154,11 +194,8 @@ static int print(struct count *c, const char *key)
 		dt_out_text(&out, "# other ");
 		dt_out_decimal(&out, c->other);
 		dt_out_char(&out, '\n');
-		dt_cmd_fail("note: more than %llu different rows; %llu of %llu values are counted "
-			    "as other; choose with -F, divide by more, or raise --keys",
-			    (unsigned long long)c->keys, (unsigned long long)c->other,
-			    (unsigned long long)c->values);
 	}
+	say_other(c);
 	return dt_out_end(&out);
 }
 
@@ -190,6 +227,8 @@ static int parse(int argc, char **argv, struct dt_values *v, struct count *c, co
 						{"sort", required_argument, NULL, 's'},
 						{"rows", required_argument, NULL, 'n'},
 						{"keys", required_argument, NULL, 1},
+						{"json", no_argument, NULL, 2},
+						DT_TERMINAL_LONG,
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	int o, status = -1;
@@ -218,11 +257,17 @@ static int parse(int argc, char **argv, struct dt_values *v, struct count *c, co
 			if (!parse_number(optarg, "number of rows to keep", &c->keys))
 				return 2;
 			break;
+		case 2:
+			c->json = true;
+			break;
 		case 'h':
 			fputs(help, stdout);
 			return 0;
 		default:
-			return dt_cmd_usage("count");
+			if (!dt_terminal_option(&c->terminal, o, &status))
+				return dt_cmd_usage("count");
+			if (status >= 0)
+				return status;
 		}
 	}
 	return parse_key(c, &v->value, *key) ? -1 : 2;
@@ -236,6 +281,7 @@ int dt_cmd_count(int argc, char **argv)
 	int status = parse(argc, argv, &v, &c, &key);
 
 	if (status < 0) {
+		dt_terminal_listing(&c.terminal, !c.json);
 		status = dt_values_run(&v, argc, argv, "count");
 		if (!status)
 			status = print(&c, key);

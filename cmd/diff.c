@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* devtrace diff: compares two traces of one program. */
-#include "cmd/diff.h"
-#include "cmd/open.h"
+#include "cmd/diff-work.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -9,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/export.h"
 #include "analyse/chosen.h"
-#include "analyse/match.h"
 #include "analyse/stats.h"
 #include "cmd/commands.h"
 #include "cmd/meant.h"
@@ -31,41 +28,20 @@ static const char help[] =
 	"  -f, --filter WORDS   only calls that these words mean in their trace, as in calls\n"
 	"      --from TIME      begin there in both: 1.5ms after the first record\n"
 	"      --to TIME        end there\n"
-	"      --json           as JSON, times in nanoseconds\n"
+	"      --json           as JSON, an object a line: doc/json.md\n"
 	"      --subtract       times without what recording cost\n"
+	"      --least PERCENT  say slower or faster only where it is by so much (5)\n"
 	"      --first          instead: in each thread the first call that is not the same in\n"
 	"                       both, with the calls it is in. Exit status 3 when there is one\n"
 	"      --arguments      with --first: arguments must be the same, too, but pointers\n"
 	"      --results        with --first: and results, but pointers\n"
-	"      --pointers       with these: also pointers, and values of unknown types\n"
+	"      --pointers       with these: also pointers, and values of unknown types\n" DT_TERMINAL_HELP
 	"  -h, --help           show this\n"
 	"\n"
-	"Calls whose duration is not known are counted, but not in the times, as in report.\n";
-
-enum key { SELF, TOTAL, CALLS, AVG, NAME, KEYS };
-
-static const char *const key_name[KEYS] = {"self", "total", "calls", "avg", "name"};
-
-/* The sums of a function in one trace; times in ns. */
-struct sums {
-	uint64_t calls, timed;
-	double total, self, sum;
-};
-
-struct row {
-	uint32_t function; /* index into dt_match.function */
-	const char *name;
-	struct sums in[2]; /* A, B */
-	double change;	   /* B - A, of the key */
-};
-
-struct table {
-	struct dt_diff *diff;
-	struct dt_match match;
-	struct sums *sums[2]; /* of A and B, by index into dt_match.function */
-	struct row *row;
-	size_t rows;
-};
+	"Calls whose duration is not known are counted, but not in the times, as in report.\n"
+	"New and gone: called in only one of them. Slower and faster: a call takes, without its\n"
+	"callees (-s total, avg: with them), longer or shorter, and by chance that is less than 1 %\n"
+	"likely for all functions together (Mann-Whitney U on means of consecutive calls, Holm).\n";
 
 /* ---- reading ---- */
 
@@ -91,6 +67,10 @@ static bool add_stats(struct table *t, unsigned side, const struct dt_stats *s)
 struct side {
 	struct dt_stats stats;
 	struct dt_choosing choice;
+	const struct dt_match *match;
+	struct dt_batches *batches; /* by index into dt_match.function */
+	unsigned number;	    /* 0: A, 1: B */
+	bool self;		    /* their own times are compared */
 	uint64_t calls, taken;
 };
 
@@ -105,19 +85,31 @@ static void on_begin(void *ctx, const struct dt_call *c)
 static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct side *k = ctx;
+	uint64_t ticks, less;
+	uint32_t function;
 
 	k->calls++;
 	if (k->choice.filter && !dt_chosen_end(&k->choice, c))
 		return;
 	k->taken++;
 	dt_stats_call(&k->stats, c);
+	if (c->flags & DT_CALL_UNTIMED)
+		return;
+	function =
+		c->function < k->match->rows[k->number] ? k->match->of[k->number][c->function] : 0;
+	ticks = dt_call_ticks(c);
+	less = k->self && c->children < ticks ? c->children : k->self ? ticks : 0;
+	dt_batches_add(&k->batches[function], ticks - less);
 }
 
 static int read_side(struct table *t, unsigned side)
 {
 	struct dt_diff *d = t->diff;
 	struct dt_reader_range range = {.order = DT_BY_THREAD};
-	struct side k = {.calls = 0};
+	struct side k = {.match = &t->match,
+			 .batches = t->batches[side],
+			 .number = side,
+			 .self = d->key != DT_DIFF_TOTAL && d->key != DT_DIFF_AVG};
 	struct dt_pair_events events = {.begin = on_begin, .end = on_end, .ctx = &k};
 	struct dt_error e;
 	double cost[256];
@@ -147,25 +139,6 @@ static int read_side(struct table *t, unsigned side)
 
 /* ---- rows ---- */
 
-static double average(const struct sums *s)
-{
-	return s->timed ? s->sum / (double)s->timed : 0;
-}
-
-static double value_of(int key, const struct sums *s)
-{
-	switch (key) {
-	case TOTAL:
-		return s->total;
-	case CALLS:
-		return (double)s->calls;
-	case AVG:
-		return average(s);
-	default:
-		return s->self;
-	}
-}
-
 static int by_change(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -178,6 +151,93 @@ static int by_change(const void *a, const void *b)
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
+}
+
+/* ---- verdicts ---- */
+
+static int by_p(const void *a, const void *b)
+{
+	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
+
+	return x->p < y->p ? -1 : x->p > y->p;
+}
+
+/* Adjusts what is known of each function to how many have been compared (Holm): so that of all that
+ * take the same time in both the first one is found different with that chance. */
+static void adjust(struct row **row, size_t n)
+{
+	double least = 0;
+
+	if (n)
+		qsort(row, n, sizeof(struct row *), by_p);
+	for (size_t i = 0; i < n; i++) {
+		least = fmax(least, fmin(1, row[i]->p * (double)(n - i)));
+		row[i]->p = least;
+	}
+}
+
+/* Returns how long recording a call took, in ns, in the trace in which it took longer; 0: neither
+ * says. A difference that is smaller can come from where the records went. */
+static double cost_of_call(const struct dt_diff *d)
+{
+	double most = 0;
+
+	for (unsigned side = 0; side < 2; side++) {
+		struct dt_cmd_cost entry, leave;
+
+		if (dt_cmd_cost(d->reader[side], "entry", &entry) &&
+		    dt_cmd_cost(d->reader[side], "exit", &leave))
+			most = fmax(most, (entry.median + leave.median) *
+						  dt_reader_ns_per_tick(d->reader[side]));
+	}
+	return most;
+}
+
+static enum verdict verdict_of(const struct table *t, const struct row *x, double cost)
+{
+	const struct dt_diff *d = t->diff;
+	double a = dt_batches_median(&t->batches[0][x->function]) *
+		   dt_reader_ns_per_tick(d->reader[0]),
+	       b = dt_batches_median(&t->batches[1][x->function]) *
+		   dt_reader_ns_per_tick(d->reader[1]);
+
+	if (!x->in[0].calls || !x->in[1].calls)
+		return x->in[0].calls ? GONE : NEW;
+	if (isnan(x->p))
+		return TOO_FEW;
+	if (x->p > DT_DIFF_LEVEL || fabs(b - a) < d->least / 100 * a || fabs(b - a) < cost)
+		return SAME;
+	return b > a ? SLOWER : FASTER;
+}
+
+/* Finds out which functions are new, gone, slower or faster. False: out of memory. */
+static bool judge(struct table *t)
+{
+	struct row **compared = calloc(t->rows + 1, sizeof(struct row *));
+	const double unit[2] = {dt_reader_ns_per_tick(t->diff->reader[0]),
+				dt_reader_ns_per_tick(t->diff->reader[1])};
+	double cost = cost_of_call(t->diff);
+	size_t n = 0;
+
+	for (size_t i = 0; compared && i < t->rows; i++) {
+		const struct dt_batches *const of[2] = {&t->batches[0][t->row[i].function],
+							&t->batches[1][t->row[i].function]};
+
+		t->row[i].p = NAN;
+		if (of[0]->n < DT_BATCHES_LEAST || of[1]->n < DT_BATCHES_LEAST)
+			continue;
+		t->row[i].p = dt_batches_compare(of, unit);
+		compared[n++] = &t->row[i];
+	}
+	if (!compared)
+		return false;
+	adjust(compared, n);
+	free(compared);
+	for (size_t i = 0; i < t->rows; i++) {
+		t->row[i].verdict = verdict_of(t, &t->row[i], cost);
+		t->count[t->row[i].verdict]++;
+	}
+	return true;
 }
 
 static bool is_shown(const struct table *t, bool *const shown[2], uint32_t f)
@@ -194,6 +254,7 @@ static bool make_rows(struct table *t)
 	struct dt_diff *d = t->diff;
 	bool *shown[2] = {dt_cmd_shown(d->reader[0], &d->select),
 			  dt_cmd_shown(d->reader[1], &d->select)};
+	bool judged;
 
 	t->row = calloc(t->match.n, sizeof(*t->row));
 	for (uint32_t i = 0; t->row && shown[0] && shown[1] && i < t->match.n; i++) {
@@ -205,155 +266,30 @@ static bool make_rows(struct table *t)
 		*x = (struct row){i,
 				  dt_reader_function_name(d->reader[!row[0]], row[!row[0]]),
 				  {t->sums[0][i], t->sums[1][i]},
-				  0};
-		x->change = value_of(d->key, &x->in[1]) - value_of(d->key, &x->in[0]);
+				  0,
+				  NAN,
+				  SAME};
+		x->change = dt_diff_value(d->key, &x->in[1]) - dt_diff_value(d->key, &x->in[0]);
 		t->rows++;
 	}
+	judged = t->row && judge(t);
 	if (t->row)
-		qsort(t->row, t->rows, sizeof(*t->row), d->key == NAME ? by_name : by_change);
+		qsort(t->row, t->rows, sizeof(*t->row),
+		      d->key == DT_DIFF_NAME ? by_name : by_change);
 	for (unsigned side = 0; side < 2; side++)
 		dt_cmd_unhooked(d->reader[side], shown[side], d->path[side]);
 	free(shown[0]);
 	free(shown[1]);
-	return t->row && shown[0] && shown[1];
-}
-
-/* ---- printing ---- */
-
-static void print_time(const struct sums *s, double ns)
-{
-	if (s->timed)
-		dt_table_ns(ns);
-	else
-		printf("%12s", "-");
-}
-
-static void print_change(double ns)
-{
-	double size = fabs(ns);
-
-	printf(" %+8.3f %s",
-	       size < 1e6   ? ns / 1e3
-	       : size < 1e9 ? ns / 1e6
-			    : ns / 1e9,
-	       size < 1e6   ? "us"
-	       : size < 1e9 ? "ms"
-			    : "s ");
-}
-
-static void print_difference(int key, const struct sums *in)
-{
-	double a = value_of(key, &in[0]), b = value_of(key, &in[1]);
-
-	putchar(' ');
-	if (key == CALLS)
-		printf("%+12.0f", b - a);
-	else if (in[0].timed || in[1].timed)
-		print_change(b - a);
-	else
-		printf("%12s", "-");
-	if (a > 0 && in[1].calls)
-		printf(" %8.2f", b / a);
-	else
-		printf(" %8s", "-");
-}
-
-static void print_sums(int key, const struct sums *in)
-{
-	print_time(&in[0], in[0].self);
-	print_time(&in[1], in[1].self);
-	print_difference(key, in);
-	print_time(&in[0], in[0].total);
-	print_time(&in[1], in[1].total);
-	printf(" %10llu %10llu", (unsigned long long)in[0].calls, (unsigned long long)in[1].calls);
-	print_time(&in[0], average(&in[0]));
-	print_time(&in[1], average(&in[1]));
-}
-
-/* Prints the last row. Only these sums make sense for all functions together. */
-static void print_all(int key, const struct sums *in)
-{
-	print_time(&in[0], in[0].self);
-	print_time(&in[1], in[1].self);
-	if (key == SELF || key == NAME || key == CALLS)
-		print_difference(key, in);
-	else
-		printf(" %12s %8s", "", "");
-	printf("%12s%12s %10llu %10llu%12s%12s  (all)\n", "", "", (unsigned long long)in[0].calls,
-	       (unsigned long long)in[1].calls, "", "");
-}
-
-static void print_table(const struct table *t)
-{
-	struct sums all[2] = {0};
-	int key = t->diff->key;
-
-	printf("difference and ratio: of %s, B to A\n", key_name[key == NAME ? SELF : key]);
-	printf("%12s%12s %12s %8s%12s%12s %10s %10s%12s%12s  %s\n", "self A", "self B",
-	       "difference", "ratio", "total A", "total B", "calls A", "calls B", "avg A", "avg B",
-	       "function");
-	for (size_t i = 0; i < t->rows; i++) {
-		const struct row *x = &t->row[i];
-
-		for (unsigned side = 0; side < 2; side++) {
-			all[side].calls += x->in[side].calls;
-			all[side].timed += x->in[side].timed;
-			all[side].self += x->in[side].self;
-		}
-		if (t->diff->rows && i >= t->diff->rows)
-			continue;
-		print_sums(key, x->in);
-		printf("  %s%s\n", x->name,
-		       !x->in[1].calls	 ? "  (only in A)"
-		       : !x->in[0].calls ? "  (only in B)"
-					 : "");
-	}
-	if (t->rows)
-		print_all(key, all);
-	else
-		puts("no calls");
-	for (unsigned side = 0; side < 2 && t->diff->subtract; side++) {
-		printf("%c:\n", 'A' + (int)side);
-		dt_table_costs(t->diff->reader[side]);
-	}
-}
-
-static void print_json_sums(const char *name, const struct sums *s)
-{
-	printf(", \"%s\": {\"calls\": %llu, \"timed\": %llu", name, (unsigned long long)s->calls,
-	       (unsigned long long)s->timed);
-	if (s->timed)
-		printf(", \"total\": %.1f, \"self\": %.1f, \"avg\": %.1f", s->total, s->self,
-		       average(s));
-	putchar('}');
-}
-
-static void print_json(const struct table *t)
-{
-	puts("[");
-	for (size_t i = 0; i < t->rows && (!t->diff->rows || i < t->diff->rows); i++) {
-		const struct row *x = &t->row[i];
-		const uint32_t *row = t->match.function[x->function].row;
-		unsigned side = !row[0];
-
-		printf("%s {\"function\": ", i ? ",\n" : "");
-		dt_table_json(x->name);
-		printf(", \"module\": ");
-		dt_table_json(dt_export_module(t->diff->reader[side], row[side]));
-		print_json_sums("a", &x->in[0]);
-		print_json_sums("b", &x->in[1]);
-		putchar('}');
-	}
-	puts("\n]");
+	return judged && shown[0] && shown[1];
 }
 
 static int print(const struct table *t)
 {
 	if (t->diff->json) {
-		print_json(t);
+		dt_diff_print_json(t);
 	} else {
 		dt_diff_print_traces(t->diff);
-		print_table(t);
+		dt_diff_print_table(t);
 	}
 	return fflush(stdout) || ferror(stdout) ? dt_cmd_fail("cannot write the table") : 0;
 }
@@ -375,13 +311,17 @@ static int compare(struct dt_diff *d)
 
 	if (dt_match_read(&t.match, (const struct dt_reader *const *)d->reader))
 		status = dt_cmd_fail("out of memory");
-	for (unsigned side = 0; side < 2 && !status; side++)
-		status = read_side(&t, side);
+	for (unsigned side = 0; side < 2 && !status; side++) {
+		t.batches[side] = calloc(t.match.n, sizeof(*t.batches[side]));
+		status = t.batches[side] ? read_side(&t, side) : dt_cmd_fail("out of memory");
+	}
 	if (!status)
 		status = make_rows(&t) ? print(&t) : dt_cmd_fail("out of memory");
 	free(t.row);
 	free(t.sums[0]);
 	free(t.sums[1]);
+	free(t.batches[0]);
+	free(t.batches[1]);
 	dt_match_free(&t.match);
 	return status;
 }
@@ -390,10 +330,21 @@ static int compare(struct dt_diff *d)
 
 static bool parse_key(const char *text, int *key)
 {
-	for (*key = 0; *key < KEYS; ++*key)
-		if (!strcmp(text, key_name[*key]))
+	for (*key = 0; *key < DT_DIFF_KEYS; ++*key)
+		if (!strcmp(text, dt_diff_key_name[*key]))
 			return true;
 	dt_cmd_fail("cannot sort by '%s'; keys are self, total, calls, avg, name", text);
+	return false;
+}
+
+static bool parse_least(struct dt_diff *d, const char *text)
+{
+	char *end;
+
+	d->least = strtod(text, &end);
+	if (text[0] >= '0' && text[0] <= '9' && (!*end || !strcmp(end, "%")) && d->least <= 1e6)
+		return true;
+	dt_cmd_fail("--least %s: say per cent of the time, such as 5", text);
 	return false;
 }
 
@@ -428,6 +379,8 @@ static int parse(int argc, char **argv, struct dt_diff *d)
 						{"arguments", no_argument, NULL, 6},
 						{"results", no_argument, NULL, 7},
 						{"pointers", no_argument, NULL, 8},
+						{"least", required_argument, NULL, 9},
+						DT_TERMINAL_LONG,
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	bool *const flag[] = {&d->json,	     &d->subtract, &d->first,
@@ -445,9 +398,11 @@ static int parse(int argc, char **argv, struct dt_diff *d)
 			d->when.to = optarg;
 		else if (c >= 3 && c <= 8)
 			*flag[c - 3] = true;
+		else if (c == 9)
+			status = parse_least(d, optarg) ? -1 : 2;
 		else if (c == 'h')
 			status = fputs(help, stdout) == EOF;
-		else
+		else if (!dt_terminal_option(&d->terminal, c, &status))
 			status = dt_cmd_usage("diff");
 	}
 	if (status >= 0)
@@ -468,11 +423,12 @@ static int parse(int argc, char **argv, struct dt_diff *d)
 int dt_cmd_diff(int argc, char **argv)
 {
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
-	struct dt_diff d = {0};
+	struct dt_diff d = {.least = 5};
 	int status = parse(argc, argv, &d);
 	struct dt_error e;
 
 	if (status < 0) {
+		dt_terminal_listing(&d.terminal, !d.json);
 		dt_needs_add(&needs, DT_NEED_TRACE, argv[optind]);
 		dt_needs_add(&needs, DT_NEED_TRACE, argv[optind + 1]);
 		status = dt_cmd_confine(&needs);

@@ -4,6 +4,7 @@
 #define DT_CMD_DIFF_H
 
 #include "cmd/open.h"
+#include "cmd/terminal.h"
 
 /* What the options ask for. */
 struct dt_diff {
@@ -14,6 +15,8 @@ struct dt_diff {
 	const char *filter; /* only calls that these words mean; NULL: all */
 	int key;	    /* by what the table is sorted */
 	uint64_t rows;	    /* at most; 0: all */
+	double least;	    /* per cent: smaller differences are not said */
+	struct dt_terminal terminal;
 	bool json, subtract, first, arguments, results, pointers;
 };
 

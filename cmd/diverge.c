@@ -6,6 +6,7 @@
 
 #include "analyse/diverge.h"
 #include "cmd/diff.h"
+#include "cmd/object.h"
 #include "show/format.h"
 #include "cmd/table.h"
 
@@ -182,11 +183,11 @@ static void print_text(struct printing *k)
 		puts("no calls");
 }
 
-/* ---- as JSON: an array with an object for each thread and its counterpart ---- */
+/* ---- as JSON: a line for each thread and its counterpart: doc/json.md ---- */
 
 static void json_call(struct printing *k, unsigned side, const struct dt_diverge_call *c)
 {
-	printf("{\"at\": %.1f, \"function\": ", ns_of(k, side, c->ticks));
+	printf("{\"at_ns\": %.1f, \"function\": ", ns_of(k, side, c->ticks));
 	dt_table_json(c->function ? dt_reader_function_name(k->d->reader[side], c->function) : "");
 	printf(", \"text\": ");
 	dt_table_json(text_of(k, side, c));
@@ -229,7 +230,7 @@ static void json_thread(struct printing *k, const struct dt_diverge_pair *x, uns
 	       dt_reader_number(k->d->reader[side], t->tid),
 	       dt_reader_number(k->d->reader[side], t->pid));
 	dt_table_json(info ? info->name : "");
-	printf(", \"calls\": %llu, \"compared_until\": ", (unsigned long long)t->calls);
+	printf(", \"calls\": %llu, \"compared_until_ns\": ", (unsigned long long)t->calls);
 	if (!dt_reader_summary(k->d->reader[side], &s, NULL) && s.lost &&
 	    k->diverge->cut[side] != UINT64_MAX)
 		printf("%.1f", k->diverge->cut[side] < k->begin[side]
@@ -246,7 +247,6 @@ static void print_json(struct printing *k)
 {
 	const struct dt_diverge *d = k->diverge;
 
-	puts("[");
 	for (size_t i = 0; i < d->pairs; i++) {
 		const struct dt_diverge_pair *x = &d->pair[i];
 		const struct dt_diverge_thread *a = x->in[0], *b = x->in[1];
@@ -254,13 +254,13 @@ static void print_json(struct printing *k)
 				: a && b    ? a->calls < b->calls ? a->calls : b->calls
 					    : 0;
 
-		printf("%s {\"diverges\": %s, \"same_calls\": %llu", i ? ",\n" : "",
-		       x->diverges ? "true" : "false", (unsigned long long)same);
+		dt_object_begin("thread");
+		dt_object_bool("diverges", x->diverges);
+		dt_object_number("same_calls", same);
 		json_thread(k, x, 0);
 		json_thread(k, x, 1);
-		putchar('}');
+		dt_object_end();
 	}
-	puts("\n]");
 }
 
 /* Prints the answer; true: something is different. */

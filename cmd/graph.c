@@ -28,7 +28,7 @@ static const char help[] =
 	"      --subtract         times without what recording cost\n"
 	"      --dot              for Graphviz: functions as boxes, arrows from callers to "
 	"callees\n"
-	"      --json             as JSON, times in nanoseconds\n" DT_TERMINAL_HELP
+	"      --json             as JSON, an object a line: doc/json.md\n" DT_TERMINAL_HELP
 	"  -h, --help             show this\n"
 	"\n"
 	"Total: while a call was open; calls within each other count once. Self: without callees.\n"
@@ -409,9 +409,7 @@ int dt_cmd_graph(int argc, char **argv)
 		const char *path = file ? argv[optind++] : DT_DEFAULT_FILE;
 		struct dt_error e;
 
-		dt_terminal_begin(&k.terminal, k.form == TEXT);
-		if (k.form == TEXT)
-			dt_terminal_cut_output(&k.terminal);
+		dt_terminal_listing(&k.terminal, k.form == TEXT);
 		dt_needs_add(&needs, DT_NEED_TRACE, path);
 		status = dt_cmd_confine(&needs);
 		k.reader = status ? NULL : dt_reader_open(path, &e);

@@ -7,7 +7,9 @@
 #include <string.h>
 #include "analyse/histogram.h"
 #include "cmd/commands.h"
+#include "cmd/object.h"
 #include "cmd/output.h"
+#include "cmd/terminal.h"
 #include "cmd/value.h"
 
 #define BUCKETS_LIMIT (1u << 24) /* 128 MiB of counters, touched as they are used */
@@ -28,8 +30,9 @@ static const char help[] =
 	"      --from TIME, --to TIME   begin, end there, as with cat\n"
 	"  -o, --output OUTPUT    there instead of standard output; NAME.svg: draws it\n"
 	"      --svg              draws it, as one SVG file for a browser\n"
+	"      --json             as JSON, an object a line: doc/json.md\n"
 	"      --log              draws the counts on a logarithmic scale\n"
-	"      --symbols FILE     for a text trace: addresses and names, as nm prints them\n"
+	"      --symbols FILE     for a text trace: addresses and names, as nm prints them\n" DT_TERMINAL_HELP
 	"  -h, --help             show this\n"
 	"\n"
 	"Negative values are bad and only counted. FILE may be a text trace, \"-\" one on "
@@ -40,7 +43,8 @@ struct hist {
 	struct dt_output part; /* the output */
 	uint64_t max, width;   /* width of a bucket; 0: buckets are powers of two */
 	bool has_max, has_buckets;
-	bool svg, log;
+	bool svg, log, json;
+	struct dt_terminal terminal;
 	const char *output; /* NULL: standard output */
 	uint64_t *bucket;
 	size_t buckets;
@@ -103,6 +107,27 @@ static void print_text(const struct hist *h, const char *what, FILE *f)
 				(unsigned long long)h->bucket[i]);
 }
 
+static void print_json(const struct hist *h, const struct dt_values *v, const char *what)
+{
+	dt_object_begin("histogram");
+	dt_object_text("of", v->durations ? "duration" : what);
+	dt_object_number("values", h->values);
+	dt_object_number("bad", h->bad);
+	dt_object_number("above", h->above);
+	dt_object_end();
+	for (size_t i = 0; i < h->buckets; i++) {
+		if (!h->bucket[i])
+			continue;
+		dt_object_begin("bucket");
+		if (v->durations)
+			dt_object_ns("from", (double)dt_histogram_lowest(h->width, i));
+		else
+			dt_object_number("from", dt_histogram_lowest(h->width, i));
+		dt_object_number("values", h->bucket[i]);
+		dt_object_end();
+	}
+}
+
 static void draw(const struct hist *h, const struct dt_values *v, const char *what, FILE *f)
 {
 	struct dt_histogram picture = {
@@ -142,9 +167,44 @@ static int print(const struct hist *h, const struct dt_values *v, const char *wh
 				   h->bad ? ": all are negative" : "");
 	if (h->svg)
 		draw(h, v, what, h->part.file);
+	else if (h->json)
+		print_json(h, v, what);
 	else
 		print_text(h, what, h->part.file);
 	return 0;
+}
+
+/* Settles what options have left open, and says which do not go together. Returns -1: go on;
+ * otherwise the exit status. */
+static int settle(struct dt_values *v, struct hist *h, const char **value)
+{
+	if (v->durations && *value) {
+		dt_cmd_fail("--durations are no value of a call: not with --value %s", *value);
+		return dt_cmd_usage("hist");
+	}
+	*value = v->durations ? "duration, ns" : *value ? *value : "result";
+	if (!v->durations && !dt_value_parse(&v->value, *value, strlen(*value)))
+		return 2;
+	h->width = v->durations && !h->has_buckets ? 0 : h->width;
+	h->svg |= h->output && strlen(h->output) > 4 &&
+		  !strcmp(h->output + strlen(h->output) - 4, ".svg");
+	if (h->json && (h->svg || h->output)) {
+		dt_cmd_fail(
+			"--json goes to standard output, and draws nothing: not with --svg and -o");
+		return dt_cmd_usage("hist");
+	}
+	if (h->log && !h->svg) {
+		dt_cmd_fail("--log is of a picture: say --svg, or -o NAME.svg");
+		return dt_cmd_usage("hist");
+	}
+	if (!h->has_max)
+		h->max = h->width ? 16384 : UINT64_MAX;
+	if (h->width && h->max / h->width >= BUCKETS_LIMIT) {
+		dt_cmd_fail("--max %llu: more than %u buckets; use log2 or wider linear ones",
+			    (unsigned long long)h->max, BUCKETS_LIMIT);
+		return 2;
+	}
+	return -1;
 }
 
 /* Parses the options. Returns -1: go on; otherwise the exit status. */
@@ -158,6 +218,8 @@ static int parse(int argc, char **argv, struct dt_values *v, struct hist *h, con
 						{"svg", no_argument, NULL, 3},
 						{"durations", no_argument, NULL, 4},
 						{"log", no_argument, NULL, 5},
+						{"json", no_argument, NULL, 6},
+						DT_TERMINAL_LONG,
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	int o, status = -1;
@@ -194,35 +256,20 @@ static int parse(int argc, char **argv, struct dt_values *v, struct hist *h, con
 		case 5:
 			h->log = true;
 			break;
+		case 6:
+			h->json = true;
+			break;
 		case 'h':
 			fputs(help, stdout);
 			return 0;
 		default:
-			return dt_cmd_usage("hist");
+			if (!dt_terminal_option(&h->terminal, o, &status))
+				return dt_cmd_usage("hist");
+			if (status >= 0)
+				return status;
 		}
 	}
-	if (v->durations && *value) {
-		dt_cmd_fail("--durations are no value of a call: not with --value %s", *value);
-		return dt_cmd_usage("hist");
-	}
-	*value = v->durations ? "duration, ns" : *value ? *value : "result";
-	if (!v->durations && !dt_value_parse(&v->value, *value, strlen(*value)))
-		return 2;
-	h->width = v->durations && !h->has_buckets ? 0 : h->width;
-	h->svg |= h->output && strlen(h->output) > 4 &&
-		  !strcmp(h->output + strlen(h->output) - 4, ".svg");
-	if (h->log && !h->svg) {
-		dt_cmd_fail("--log is of a picture: say --svg, or -o NAME.svg");
-		return dt_cmd_usage("hist");
-	}
-	if (!h->has_max)
-		h->max = h->width ? 16384 : UINT64_MAX;
-	if (h->width && h->max / h->width >= BUCKETS_LIMIT) {
-		dt_cmd_fail("--max %llu: more than %u buckets; use log2 or wider linear ones",
-			    (unsigned long long)h->max, BUCKETS_LIMIT);
-		return 2;
-	}
-	return -1;
+	return settle(v, h, value);
 }
 
 int dt_cmd_hist(int argc, char **argv)
@@ -236,6 +283,8 @@ int dt_cmd_hist(int argc, char **argv)
 		goto out;
 	h.buckets = dt_histogram_bucket(h.width, h.max) + 1;
 	h.bucket = calloc(h.buckets, sizeof(*h.bucket));
+	if (!h.output)
+		dt_terminal_listing(&h.terminal, !h.svg && !h.json);
 	if (!dt_output_open(&h.part, h.output)) {
 		status = 1;
 		goto out;

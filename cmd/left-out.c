@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/object.h"
 #include "cmd/open.h"
 #include "cmd/table.h"
 #include "store/left-out.h"
@@ -81,19 +82,22 @@ static void print_json(const struct rows *k, size_t n)
 {
 	double ns = dt_reader_ns_per_tick(k->reader);
 
-	puts("[");
 	for (size_t i = 0; i < n; i++) {
 		const struct dt_left_out_row *x = &k->row[i];
 
-		printf("%s {\"left_out\": ", i ? ",\n" : "");
-		dt_table_json(name_of(k, x->function));
-		printf(", \"calls\": %lu, \"timed\": %lu, \"total\": %.1f, \"self\": %.1f, \"min\": "
-		       "%.1f, \"max\": %.1f}",
-		       (unsigned long)(x->calls + x->untimed), (unsigned long)x->calls,
-		       (double)x->total * ns, (double)x->self * ns, (double)x->min * ns,
-		       (double)x->max * ns);
+		dt_object_begin("left_out");
+		dt_object_text("function", name_of(k, x->function));
+		dt_object_number("calls", x->calls + x->untimed);
+		dt_object_number("timed", x->calls);
+		if (x->calls) {
+			dt_object_ns("total", (double)x->total * ns);
+			dt_object_ns("self", (double)x->self * ns);
+			dt_object_ns("avg", (double)x->total * ns / (double)x->calls);
+			dt_object_ns("min", (double)x->min * ns);
+			dt_object_ns("max", (double)x->max * ns);
+		}
+		dt_object_end();
 	}
-	puts("\n]");
 }
 
 int dt_left_out_table(struct dt_reader *r, struct dt_selection *select, uint64_t rows, bool json)

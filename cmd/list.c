@@ -11,6 +11,7 @@
 #include "cmd/commands.h"
 #include "cmd/debug-files.h"
 #include "cmd/open.h"
+#include "cmd/terminal.h"
 #include "process/launch.h"
 #include "session/client.h"
 #include "process/maps.h"
@@ -32,7 +33,7 @@ static const char usage[] =
 	"PROVIDER:NAME\"; with -v every place of each, and its arguments.\n\n"
 	"  -a, --all      of a process, its libraries without sleds too\n"
 	"  -v, --verbose\n"
-	"      --no-debuginfod  download no debug files (DEBUGINFOD_URLS)\n"
+	"      --no-debuginfod  download no debug files (DEBUGINFOD_URLS)\n" DT_TERMINAL_HELP
 	"  -h, --help\n";
 
 /* What one function has: its sites by kind, and how it is hooked. */
@@ -529,13 +530,13 @@ static int list_all(char **name, size_t n, bool all, bool verbose, bool no_debug
 
 int dt_cmd_list(int argc, char **argv)
 {
-	static const struct option longs[] = {{"all", no_argument, NULL, 'a'},
-					      {"verbose", no_argument, NULL, 'v'},
-					      {"no-debuginfod", no_argument, NULL, 1},
-					      {"help", no_argument, NULL, 'h'},
-					      {NULL, 0, NULL, 0}};
+	static const struct option longs[] = {
+		{"all", no_argument, NULL, 'a'},	 {"verbose", no_argument, NULL, 'v'},
+		{"no-debuginfod", no_argument, NULL, 1}, DT_TERMINAL_LONG,
+		{"help", no_argument, NULL, 'h'},	 {NULL, 0, NULL, 0}};
+	struct dt_terminal terminal = {0};
 	bool all = false, verbose = false, no_debuginfod = false;
-	int opt;
+	int opt, status = -1;
 
 	optind = 1;
 	while ((opt = getopt_long(argc, argv, "avh", longs, NULL)) != -1) {
@@ -553,9 +554,13 @@ int dt_cmd_list(int argc, char **argv)
 			fputs(usage, stdout);
 			return 0;
 		default:
-			return dt_cmd_usage("list");
+			if (!dt_terminal_option(&terminal, opt, &status))
+				return dt_cmd_usage("list");
+			if (status >= 0)
+				return status;
 		}
 	}
+	dt_terminal_listing(&terminal, true);
 	return optind == argc ? list_sessions()
 			      : list_all(argv + optind, (size_t)(argc - optind), all, verbose,
 					 no_debuginfod);

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/open.h"
+#include "cmd/terminal.h"
 #include "cmd/trace.h"
 #include "symbols/debuginfod.h"
 #include "symbols/symtab-apart.h"
@@ -89,7 +91,9 @@ static const char run_usage[] =
 	"                             how long, and how long waiting\n"
 	"      --failed               print only calls that failed, with the reason; without options\n"
 	"                             that choose functions, those of libraries (-l); of more than\n"
-	"                             20 the last ones come first, then all\n" OPTIONS;
+	"                             20 the last ones come first, then all\n"
+	"  -O, --fields=LIST          the columns, as calls and, with -c, report have them\n"
+	"      --units=UNIT, --color=WHEN  as calls has them\n" OPTIONS;
 
 static int attach(struct dt_trace_command *c, char **pids);
 
@@ -109,6 +113,12 @@ static int trace(struct dt_trace_command *c, int argc, char **argv, const char *
 	if (c->table) {
 		fprintf(stderr,
 			"devtrace: -c is for 'devtrace PROG'; 'devtrace report' prints the table\n");
+		return 2;
+	}
+	if (c->fields || c->units || c->color) {
+		fprintf(stderr,
+			"devtrace: --fields, --units and --color are for 'devtrace PROG', and for "
+			"'devtrace calls' and 'report', which print the trace\n");
 		return 2;
 	}
 	/* only the kernel is traced: for all processes */
@@ -222,8 +232,19 @@ static int put_options(char **words, const struct dt_trace_command *c)
 		words[n++] = "20";
 	}
 	/* the program has had the terminal: what comes now follows what it has written there */
-	if (!c->options.sums && !c->table)
-		words[n++] = "--no-pager";
+	words[n++] = "--no-pager";
+	if (c->fields) {
+		words[n++] = "--fields";
+		words[n++] = (char *)(uintptr_t)c->fields;
+	}
+	if (c->units) {
+		words[n++] = "--units";
+		words[n++] = (char *)(uintptr_t)c->units;
+	}
+	if (c->color) {
+		words[n++] = "--color";
+		words[n++] = (char *)(uintptr_t)c->color;
+	}
 	if (c->options.backtrace)
 		words[n++] = "-B";
 	/* of many failures the last ones are the most likely to have ended the program */
@@ -234,12 +255,33 @@ static int put_options(char **words, const struct dt_trace_command *c)
 	return n;
 }
 
+/* Says whether what is to be printed can be printed so, before the program runs. False: it can not,
+ * which has been reported. */
+static bool can_print(const struct dt_trace_command *c)
+{
+	struct dt_terminal t = {.columns = 0};
+	int status = -1;
+
+	if (c->options.sums && (c->fields || c->units)) {
+		dt_cmd_fail("--fields and --units are of calls: --sum prints sums");
+		return false;
+	}
+	if (c->table && c->units) {
+		dt_cmd_fail("--units is of calls: the times of a table have the unit that fits");
+		return false;
+	}
+	optarg = (char *)(uintptr_t)c->color;
+	if (c->color && dt_terminal_option(&t, DT_TERMINAL_COLOUR, &status) && status >= 0)
+		return false;
+	return c->table ? dt_report_can_print(c->fields) : dt_calls_can_print(c->fields, c->units);
+}
+
 int dt_cmd_run(int argc, char **argv)
 {
 	struct stat st;
 	const char *tmp = getenv("TMPDIR");
 	char file[PATH_MAX];
-	char *words[8] = {"calls", file};
+	char *words[16] = {"calls", file};
 	struct dt_trace_command c = {.name = "",
 				     .usage = run_usage,
 				     .options = {.policy = DT_WAIT, .output = NULL},
@@ -273,6 +315,11 @@ int dt_cmd_run(int argc, char **argv)
 	if (c.options.sums && (c.table || c.failed)) {
 		fprintf(stderr, "devtrace: --sum prints sums in place of the calls: not with %s\n",
 			c.table ? "-c" : "--failed");
+		if (!keep)
+			unlink(file);
+		return 2;
+	}
+	if (!can_print(&c)) {
 		if (!keep)
 			unlink(file);
 		return 2;

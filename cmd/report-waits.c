@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyse/pair.h"
+#include "cmd/object.h"
 #include "cmd/table.h"
 
 /* The waits of a function: those for a processor, those for what was seen, or the others. */
@@ -211,19 +212,16 @@ static void print_json(const struct dt_reader *r, struct waits *const *w, size_t
 {
 	double ns = dt_reader_ns_per_tick(r);
 
-	puts("[");
 	for (size_t i = 0; i < n; i++) {
-		printf("%s {\"function\": ", i ? ",\n" : "");
-		if (w[i]->function)
-			dt_table_json(name_of(r, w[i]));
-		else
-			printf("null");
-		printf(", \"for\": ");
-		dt_table_json(reason(r, w[i]));
-		printf(", \"wait\": %.1f, \"times\": %llu, \"max\": %.1f}", (double)w[i]->sum * ns,
-		       (unsigned long long)w[i]->times, (double)w[i]->most * ns);
+		dt_object_begin("wait");
+		dt_object_text("function", w[i]->function ? name_of(r, w[i]) : NULL);
+		dt_object_text("for", reason(r, w[i]));
+		dt_object_ns("wait", (double)w[i]->sum * ns);
+		dt_object_number("times", w[i]->times);
+		dt_object_ns("avg", (double)w[i]->sum * ns / (double)w[i]->times);
+		dt_object_ns("max", (double)w[i]->most * ns);
+		dt_object_end();
 	}
-	puts("\n]");
 }
 
 int dt_report_waits(struct dt_reader *r, dt_report_read_fn *read, void *ctx,

@@ -5,26 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyse/meanings.h"
-#include "filter/failures.h"
-#include "analyse/chosen.h"
 #include "analyse/feed.h"
-#include "analyse/stats.h"
 #include "cmd/commands.h"
 #include "cmd/left-out.h"
-#include "cmd/open.h"
-#include "cmd/reasons.h"
 #include "cmd/report-waits.h"
-#include "cmd/table.h"
+#include "cmd/report-work.h"
 #include "cmd/top.h"
-#include "show/marks.h"
 
 static const char help[] =
 	"usage: devtrace report [OPTION]... [FILE]\n"
 	"Prints a table of the functions in a trace: how often each was called and how long\n"
 	"its calls took.\n"
 	"\n"
-	"  -s, --sort KEY       total (default), self, calls, avg, min, p50, p99, max,\n"
-	"                       unwound, tail or name; cpu, wait or selfwait\n"
+	"  -s, --sort KEY       total (default), self, calls, avg, stddev, min, p50, p90, p95, p99,\n"
+	"                       p99.9, max, unwound, tail or name; cpu, wait or selfwait\n"
+	"  -O, --fields LIST    the columns: those that can be sorted by, but unwound, tail and name;\n"
+	"                       +LIST: these before the usual ones; none\n"
+	"      --by LIST        a row for each function, caller, thread, process, module, host, or\n"
+	"                       several of these with commas between\n"
 	"  -n, --rows N         only the first N functions\n"
 	"  -F, --function PAT   show only functions that match the shell pattern\n"
 	"  -N, --no-function PAT  do not show those\n"
@@ -38,10 +36,10 @@ static const char help[] =
 	"      --left-out       the sums of calls that record --filter has left out\n"
 	"      --live           of a trace that is being recorded: once a second, until q or a signal (see\n"
 	"                       devtrace top, which also attaches)\n"
-	"      --json           as JSON, times in nanoseconds\n"
+	"      --json           as JSON, an object a line: doc/json.md\n"
 	"      --subtract       times without what recording cost, as it was measured when the\n"
 	"                       recording began; says how much that is\n"
-	"      --anyway         also of a trace that does not add up\n"
+	"      --anyway         also of a trace that does not add up\n" DT_TERMINAL_HELP
 	"  -h, --help           show this\n"
 	"\n"
 	"Total: a call with its callees; recursive calls count once; where the time of the\n"
@@ -56,46 +54,56 @@ static const char help[] =
 	"before the trace or where records were lost, are no calls: they stand behind the name.\n"
 	"FILE is devtrace.db when not given.\n";
 
-static const char *const key_name[DT_STATS_KEYS] = {"total", "self", "calls", "avg",	 "min",
-						    "p50",   "p99",  "max",   "unwound", "tail",
-						    "name",  "cpu",  "wait",  "selfwait"};
+static const char *const key_name[DT_STATS_KEYS] = {
+	[DT_STATS_TOTAL] = "total",	[DT_STATS_SELF] = "self",
+	[DT_STATS_CALLS] = "calls",	[DT_STATS_AVG] = "avg",
+	[DT_STATS_STDDEV] = "stddev",	[DT_STATS_MIN] = "min",
+	[DT_STATS_P50] = "p50",		[DT_STATS_P90] = "p90",
+	[DT_STATS_P95] = "p95",		[DT_STATS_P99] = "p99",
+	[DT_STATS_P999] = "p99.9",	[DT_STATS_MAX] = "max",
+	[DT_STATS_UNWOUND] = "unwound", [DT_STATS_TAIL] = "tail",
+	[DT_STATS_NAME] = "name",	[DT_STATS_CPU] = "cpu",
+	[DT_STATS_WAIT] = "wait",	[DT_STATS_SELFWAIT] = "selfwait"};
 
-struct report {
-	enum dt_stats_key key;
-	uint64_t rows;
-	bool json, subtract, anyway, failed, waiting, live;
-	bool left_out;		 /* the sums of what a filter has left out while recording */
-	const char *filter_text; /* NULL: all calls are wanted */
-	struct dt_choosing choice;
-	bool waits; /* the trace has switches: it is known what was waiting */
-	struct dt_failures failures;
-	struct dt_reasons reasons; /* with --failed */
-	struct dt_selection select;
-	struct dt_range_options when;
-	struct dt_reader *reader;
-	struct dt_stats stats;
-	uint64_t others[256]; /* numbers of records that are no entries or exits, by kind */
-	uint64_t from, to;    /* ticks: the range */
-	struct dt_stats held; /* the waits for the tracer, as the calls of one function */
-	struct why {
-		char word[16];
-		uint64_t times;
-	} why[8];
-};
-
-static struct dt_stats_row *make_rows(const struct dt_reader *r, const struct report *o,
-				      const struct dt_stats *s, const bool *shown, size_t *n)
+static void free_rows(const struct report *o, struct dt_stats_row *row, size_t n)
 {
+	for (size_t i = 0; row && o->groups.keys && i < n; i++)
+		free((char *)(uintptr_t)row[i].name);
+	free(row);
+}
+
+/* Returns the name of a group, as rows with equal keys are sorted by it; the caller frees it. */
+static char *group_name(const struct report *o, uint32_t group)
+{
+	char all[4096] = "", text[1024];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < o->groups.keys && n < sizeof(all); i++) {
+		dt_report_part(o, group, (enum dt_group_key)o->groups.key[i], text, sizeof(text));
+		n += dt_format(all + n, sizeof(all) - n, "%s ", text);
+	}
+	return strdup(all);
+}
+
+static struct dt_stats_row *make_rows(const struct report *o, size_t *n)
+{
+	const struct dt_stats *s = &o->stats;
 	struct dt_stats_row *row = calloc(s->functions + 1, sizeof(*row));
 
 	*n = 0;
 	for (uint32_t i = 0; row && i < s->functions; i++) {
 		const struct dt_function_stats *f = &s->function[i];
 
-		if ((!f->calls && !f->no_entry) || !shown[i])
+		const char *name;
+
+		if ((!f->calls && !f->no_entry) || (!o->groups.keys && !o->shown[i]))
 			continue;
-		row[(*n)++] = (struct dt_stats_row){f, dt_reader_function_name(r, i),
-						    dt_stats_value(f, o->key)};
+		name = o->groups.keys ? group_name(o, i) : dt_reader_function_name(o->reader, i);
+		if (!name) {
+			free_rows(o, row, *n);
+			return NULL;
+		}
+		row[(*n)++] = (struct dt_stats_row){f, name, dt_stats_value(f, o->key)};
 	}
 	if (row)
 		qsort(row, *n, sizeof(*row), dt_stats_row_compare);
@@ -124,228 +132,57 @@ static int on_held(void *ctx, const struct dt_held_row *h)
 	return 0;
 }
 
-/* Returns the sums of the waits for the tracer; NULL: there were none. */
-static const struct dt_function_stats *held(const struct report *o)
+/* ---- calls ---- */
+
+/* Says whether a function is one that is reported. */
+static bool is_shown(struct report *o, uint32_t function)
 {
-	return o->held.functions && o->held.function[0].timed ? &o->held.function[0] : NULL;
-}
-
-static const char *why_text(const char *word)
-{
-	static const char *const text[][2] = {{"room", "for room"},
-					      {"modules", "for what was loaded"},
-					      {"exec", "at an execve"},
-					      {"fork", "at a fork"},
-					      {"stop", "stopped"}};
-
-	for (size_t i = 0; i < sizeof(text) / sizeof(*text); i++)
-		if (!strcmp(word, text[i][0]))
-			return text[i][1];
-	return word;
-}
-
-/* Says how many waits could not be noted, because there was no free place to note them in. */
-static void say_missed(const struct dt_reader *r)
-{
-	const char *text = dt_reader_meta(r, "held_missed");
-	unsigned long n, ns;
-
-	if (text && sscanf(text, "%lu %lu", &n, &ns) == 2 && n)
-		dt_cmd_fail(
-			"note: %lu more waits for devtrace, of %.3f ms together, could not be told apart: "
-			"they are in the times",
-			n, (double)ns / 1e6);
-}
-
-static void print_held(const struct dt_reader *r, const struct report *o)
-{
-	const struct dt_function_stats *f = held(o);
-	const char *separator = "  (";
-
-	say_missed(r);
-	if (!f)
-		return;
-	dt_table_time(r, f->sum);
-	dt_table_time(r, f->sum);
-	if (o->waits)
-		printf(" %11s %11s %11s", "-", "-", "-");
-	printf(" %10llu", (unsigned long long)f->calls);
-	dt_table_time(r, dt_stats_value(f, DT_STATS_AVG));
-	dt_table_time(r, f->min);
-	dt_table_time(r, dt_stats_quantile(f, 0.5));
-	dt_table_time(r, dt_stats_quantile(f, 0.99));
-	dt_table_time(r, f->max);
-	printf("  waiting for devtrace, in no other row");
-	for (size_t i = 0; i < sizeof(o->why) / sizeof(*o->why) && o->why[i].times; i++) {
-		printf("%s%llu %s", separator, (unsigned long long)o->why[i].times,
-		       why_text(o->why[i].word));
-		separator = ", ";
+	if (function >= o->functions) {
+		free(o->shown);
+		o->functions = dt_reader_functions(o->reader) + 1;
+		o->shown = dt_cmd_shown(o->reader, &o->select);
+		if (!o->shown)
+			o->functions = 0;
 	}
-	puts(")");
-}
-
-/* Says how many records there are that are no calls: they are not in the table. */
-static void print_others(const struct report *o)
-{
-	static const struct {
-		char kind;
-		const char *what;
-	} names[] = {{DT_EVENT, "events"},
-		     {DT_SEND, "messages sent"},
-		     {DT_RECEIVE, "messages received"},
-		     {DT_SWITCH, "switches"},
-		     {DT_RUNDOWN, "rundowns"},
-		     {DT_POINT, "points"}};
-	const char *separator = "beside calls: ";
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		uint64_t n = o->others[(uint8_t)names[i].kind];
-
-		if (!n)
-			continue;
-		printf("%s%llu %s", separator, (unsigned long long)n, names[i].what);
-		separator = ", ";
-	}
-	if (separator[0] == ',')
-		putchar('\n');
-}
-
-/* Prints the columns before a function's name. */
-static void print_times(const struct dt_reader *r, const struct report *o,
-			const struct dt_stats_row *row)
-{
-	const struct dt_function_stats *f = row->s;
-
-	if (!f->timed) {
-		printf("%11s %11s", "-", "-");
-		if (o->waits)
-			printf(" %11s %11s %11s", "-", "-", "-");
-		printf(" %10llu %11s %11s %11s %11s %11s", (unsigned long long)f->calls, "-", "-",
-		       "-", "-", "-");
-		return;
-	}
-	dt_table_time(r, f->total);
-	dt_table_time(r, f->self);
-	if (o->waits) {
-		dt_table_time(r, dt_stats_value(f, DT_STATS_CPU));
-		dt_table_time(r, f->waited);
-		dt_table_time(r, f->waited_self);
-	}
-	printf(" %10llu", (unsigned long long)f->calls);
-	dt_table_time(r, dt_stats_value(f, DT_STATS_AVG));
-	dt_table_time(r, f->min);
-	dt_table_time(r, dt_stats_quantile(f, 0.5));
-	dt_table_time(r, dt_stats_quantile(f, 0.99));
-	dt_table_time(r, f->max);
-}
-
-static void print_table(const struct dt_reader *r, const struct report *o,
-			struct dt_reasons *reasons, const struct dt_stats_row *row, size_t n)
-{
-	printf("%11s %11s", "total", "self");
-	if (o->waits)
-		printf(" %11s %11s %11s", "cpu", "wait", "self wait");
-	printf(" %10s %11s %11s %11s %11s %11s  %s\n", "calls", "avg", "min", "p50", "p99", "max",
-	       "function");
-	for (size_t i = 0; i < n && (!o->rows || i < o->rows); i++) {
-		const struct dt_function_stats *f = row[i].s;
-		char marks[512];
-
-		print_times(r, o, &row[i]);
-		printf("  %s", row[i].name);
-		dt_reasons_print(reasons, f->function);
-		dt_marks_of_function(f, marks, sizeof(marks));
-		puts(marks);
-	}
-	if (!n)
-		puts(o->failed
-			     ? "no call is known to have failed; that is known of functions with a "
-			       "prototype, and of traces since 2026-11-27"
-		     : o->choice.filter ? "no call is one that -f means"
-					: "no calls");
-	print_held(r, o);
-	print_others(o);
-	if (o->subtract)
-		dt_table_costs(r);
-}
-
-static void print_json(const struct dt_reader *r, const struct report *o,
-		       struct dt_reasons *reasons, const struct dt_stats_row *row, size_t n)
-{
-	double ns = dt_reader_ns_per_tick(r);
-
-	puts("[");
-	for (size_t i = 0; i < n && (!o->rows || i < o->rows); i++) {
-		const struct dt_function_stats *f = row[i].s;
-		const struct dt_function_info *info = dt_reader_function(r, f->function);
-		const struct dt_module_info *m = info ? dt_reader_module(r, info->module) : NULL;
-
-		printf("%s {\"function\": ", i ? ",\n" : "");
-		dt_table_json(info ? info->name : "?");
-		printf(", \"module\": ");
-		dt_table_json(m ? m->path : "");
-		printf(", \"file\": ");
-		dt_table_json(info ? info->file : "");
-		printf(", \"line\": %u, \"calls\": %llu, \"timed\": %llu, \"unwound\": %llu, "
-		       "\"tail\": %llu, \"unfinished\": %llu, \"entries_only\": %llu, \"exits_without_entry\": %llu, "
-		       "\"with_losses\": %llu, \"over_a_pause\": %llu, \"backward\": %llu",
-		       info ? info->line : 0, (unsigned long long)f->calls,
-		       (unsigned long long)f->timed, (unsigned long long)f->unwound,
-		       (unsigned long long)f->tail, (unsigned long long)f->open,
-		       (unsigned long long)f->no_exit, (unsigned long long)f->no_entry,
-		       (unsigned long long)f->loss, (unsigned long long)f->paused,
-		       (unsigned long long)f->backward);
-		if (f->timed)
-			printf(", \"total\": %.1f, \"self\": %.1f, \"avg\": %.1f, \"min\": %.1f, "
-			       "\"p50\": %.1f, \"p99\": %.1f, \"max\": %.1f",
-			       (double)f->total * ns, (double)f->self * ns,
-			       (double)f->sum / (double)f->timed * ns, (double)f->min * ns,
-			       (double)dt_stats_quantile(f, 0.5) * ns,
-			       (double)dt_stats_quantile(f, 0.99) * ns, (double)f->max * ns);
-		if (o->failed)
-			dt_reasons_json(reasons, f->function);
-		if (f->timed && o->waits)
-			printf(", \"cpu\": %.1f, \"wait\": %.1f, \"self_wait\": %.1f, "
-			       "\"preempted\": %.1f",
-			       (double)dt_stats_value(f, DT_STATS_CPU) * ns, (double)f->waited * ns,
-			       (double)f->waited_self * ns, (double)f->preempted * ns);
-		putchar('}');
-	}
-	if (held(o)) {
-		const struct dt_function_stats *f = held(o);
-
-		printf("%s {\"waiting for\": \"devtrace\", \"calls\": %llu, \"timed\": %llu, \"total\": %.1f, "
-		       "\"self\": %.1f, \"avg\": %.1f, \"min\": %.1f, \"p50\": %.1f, \"p99\": %.1f, "
-		       "\"max\": %.1f}",
-		       n ? ",\n" : "", (unsigned long long)f->calls, (unsigned long long)f->timed,
-		       (double)f->sum * ns, (double)f->sum * ns,
-		       (double)f->sum / (double)f->timed * ns, (double)f->min * ns,
-		       (double)dt_stats_quantile(f, 0.5) * ns,
-		       (double)dt_stats_quantile(f, 0.99) * ns, (double)f->max * ns);
-	}
-	puts("\n]");
+	return function < o->functions && o->shown[function];
 }
 
 static void on_begin(void *ctx, const struct dt_call *c)
 {
-	const struct report *o = ctx;
+	struct report *o = ctx;
 
-	dt_chosen_begin(&o->choice, c);
+	if (o->choice.filter)
+		dt_chosen_begin(&o->choice, c);
+	if (o->groups.keys && is_shown(o, c->function))
+		dt_groups_begin(&o->groups, o->pair, c);
+}
+
+/* Says whether a call that has ended is one of those that are wanted; *error: why it failed. */
+static bool is_wanted(struct report *o, const struct dt_call *c, uint32_t *error)
+{
+	if (o->choice.filter && !dt_chosen_end(&o->choice, c))
+		return false;
+	return !o->failed || dt_failures_outcome(&o->failures, c->function, c->result, error) ==
+				     DT_OUTCOME_FAILED;
 }
 
 static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct report *o = ctx;
-	uint32_t error;
+	struct dt_call sum;
+	uint32_t error = 0;
 
-	if (o->choice.filter && !dt_chosen_end(&o->choice, c))
-		return;
-	if (o->failed) {
-		if (dt_failures_outcome(&o->failures, c->function, c->result, &error) !=
-		    DT_OUTCOME_FAILED)
+	if (o->groups.keys) {
+		if (!is_shown(o, c->function))
 			return;
-		dt_reasons_add(&o->reasons, c->function, error);
+		/* also of a call that is not wanted: it ends those that are open */
+		sum = dt_groups_end(&o->groups, o->pair, c);
 	}
+	if (!is_wanted(o, c, &error))
+		return;
+	c = o->groups.keys ? &sum : c;
+	if (o->failed)
+		dt_reasons_add(&o->reasons, c->function, error);
 	dt_stats_call(&o->stats, c);
 }
 
@@ -370,7 +207,7 @@ static int read_calls(struct dt_reader *r, struct report *o, const struct dt_rea
 
 	if (!p)
 		return dt_fail(e, "out of memory");
-	o->choice.pair = p;
+	o->choice.pair = o->pair = p;
 	rc = dt_reader_start(r, range, e);
 	if (!rc && !range->from && !range->to && !dt_reader_summary(r, &sum, NULL))
 		total = sum.records;
@@ -403,85 +240,104 @@ static int read_waits(void *ctx, const struct dt_pair_events *events, struct dt_
 	return read_calls(k->o->reader, k->o, k->range, events, e);
 }
 
-static int report(struct dt_reader *r, struct report *o)
+/* Reads what is reported. Returns 0, or the exit status after reporting an error. */
+static int read_all(struct report *o, const struct dt_reader_range *range, const double *cost)
 {
-	struct dt_pair_events events = {.end = on_end, .other = on_other, .ctx = o};
-	double cost[256];
-	struct dt_reader_range range = {.order = DT_BY_THREAD, .values = o->failed};
-	struct dt_stats_row *row = NULL;
+	struct dt_pair_events events = {
+		.end = on_end, .other = on_other, .ctx = o, .cost = o->subtract ? cost : NULL};
+	struct dt_reader *r = o->reader;
 	struct dt_summary s;
 	struct dt_error e;
-	bool *shown = NULL;
-	int status = 1;
+
+	if (o->choice.filter || o->groups.keys)
+		events.begin = on_begin;
+	o->groups.reader = r;
+	if (read_calls(r, o, range, &events, &e))
+		return dt_cmd_fail("%s", e.text);
+	dt_reasons_sort(&o->reasons);
+	o->waits = dt_feed_has_switches(r);
+	if ((o->key >= DT_STATS_CPU || dt_fields_has(&o->fields, DT_REPORT_CPU) ||
+	     dt_fields_has(&o->fields, DT_REPORT_WAIT) ||
+	     dt_fields_has(&o->fields, DT_REPORT_SELFWAIT)) &&
+	    !dt_cmd_switches(r))
+		return 1;
+	/* waits before the first record are not in the times that are shown */
+	if (!dt_reader_summary(r, &s, NULL))
+		o->from = range->from > s.min_ticks ? range->from : s.min_ticks;
+	o->to = range->to ? range->to : UINT64_MAX;
+	dt_reader_helds(r, on_held, o);
+	free(o->shown);
+	o->shown = dt_cmd_shown(r, &o->select);
+	if (!o->shown || o->stats.no_memory || o->failures.no_memory || o->reasons.no_memory ||
+	    o->groups.no_memory)
+		return dt_cmd_fail("out of memory");
+	return 0;
+}
+
+static int print(struct report *o)
+{
 	size_t n;
+	struct dt_stats_row *row = make_rows(o, &n);
+	int status;
+
+	if (!row)
+		return dt_cmd_fail("out of memory");
+	if (o->json)
+		dt_report_print_json(o, row, n);
+	else
+		dt_report_print_table(o, row, n);
+	status = fflush(stdout) || ferror(stdout) ? dt_cmd_fail("cannot write the table") : 0;
+	dt_cmd_unhooked(o->reader, o->shown, NULL);
+	dt_cmd_say_left_out(o->reader);
+	if (o->rows && n > o->rows)
+		dt_cmd_fail("note: %zu more %s have calls: without -n all are shown",
+			    n - (size_t)o->rows, o->groups.keys ? "groups" : "functions");
+	if (o->groups.crowded)
+		dt_cmd_fail("note: there are more than %u groups; %llu calls are in (others)",
+			    DT_GROUPS_MOST - 1, (unsigned long long)o->groups.crowded);
+	free_rows(o, row, n);
+	return status;
+}
+
+static int report(struct dt_reader *r, struct report *o)
+{
+	struct dt_reader_range range = {.order = DT_BY_THREAD, .values = o->failed};
+	double cost[256];
+	int status = 2;
 
 	o->reader = r;
 	o->failures.meanings = dt_meanings_of(r);
-	if (!dt_cmd_range(r, &o->when, &range) || (o->subtract && !dt_cmd_costs(r, cost))) {
-		status = 2;
+	if (!dt_cmd_range(r, &o->when, &range) || (o->subtract && !dt_cmd_costs(r, cost)))
 		goto out;
-	}
 	if (o->filter_text) {
 		o->choice = (struct dt_choosing){.filter = dt_cmd_filter(r, o->filter_text),
 						 .reader = r};
-		if (!o->choice.filter) {
-			status = 2;
+		if (!o->choice.filter)
 			goto out;
-		}
-		events.begin = on_begin;
 		range.values = range.values || dt_filter_needs_values(o->choice.filter);
 	}
-	if (o->subtract && o->choice.filter && dt_cmd_filter_has_text(o->choice.filter)) {
-		status = 2;
+	if (o->subtract && o->choice.filter && dt_cmd_filter_has_text(o->choice.filter))
 		goto out;
-	}
-	if (o->left_out)
-		return dt_left_out_table(r, &o->select, o->rows, o->json);
-	if (o->waiting) {
+	if (o->left_out) {
+		status = dt_left_out_table(r, &o->select, o->rows, o->json);
+	} else if (o->waiting) {
 		struct reading k = {o, &range};
 
-		return dt_report_waits(r, read_waits, &k, &o->select, o->rows, o->json);
+		status = dt_report_waits(r, read_waits, &k, &o->select, o->rows, o->json);
+	} else if (!dt_report_can_group(o)) {
+		status = 1;
+	} else {
+		status = read_all(o, &range, cost);
+		status = status ? status : print(o);
 	}
-	events.cost = o->subtract ? cost : NULL;
-	if (read_calls(r, o, &range, &events, &e)) {
-		dt_cmd_fail("%s", e.text);
-		goto out;
-	}
-	dt_reasons_sort(&o->reasons);
-	o->waits = dt_feed_has_switches(r);
-	if (o->key >= DT_STATS_CPU && !dt_cmd_switches(r))
-		goto out;
-	/* waits before the first record are not in the times that are shown */
-	if (!dt_reader_summary(r, &s, NULL))
-		o->from = range.from > s.min_ticks ? range.from : s.min_ticks;
-	o->to = range.to ? range.to : UINT64_MAX;
-	dt_reader_helds(r, on_held, o);
-	shown = dt_cmd_shown(r, &o->select);
-	row = shown && !o->stats.no_memory && !o->failures.no_memory && !o->reasons.no_memory
-		      ? make_rows(r, o, &o->stats, shown, &n)
-		      : NULL;
-	if (!row) {
-		dt_cmd_fail("out of memory");
-		goto out;
-	}
-	if (o->json)
-		print_json(r, o, &o->reasons, row, n);
-	else
-		print_table(r, o, &o->reasons, row, n);
-	dt_cmd_unhooked(r, shown, NULL);
-	dt_cmd_say_left_out(r);
-	status = fflush(stdout) || ferror(stdout) ? dt_cmd_fail("cannot write the table") : 0;
-	if (o->rows && n > o->rows)
-		dt_cmd_fail("note: %zu more functions have calls: without -n all are shown",
-			    n - (size_t)o->rows);
 out:
-	free(row);
-	free(shown);
+	free(o->shown);
 	dt_stats_free(&o->stats);
 	dt_stats_free(&o->held);
 	dt_cmd_filter_free(o->choice.filter);
 	dt_failures_free(&o->failures);
 	dt_reasons_free(&o->reasons);
+	dt_groups_free(&o->groups);
 	return status;
 }
 
@@ -490,10 +346,41 @@ static bool parse_key(const char *text, enum dt_stats_key *key)
 	for (*key = 0; *key < DT_STATS_KEYS; ++*key)
 		if (!strcmp(text, key_name[*key]))
 			return true;
-	dt_cmd_fail("cannot sort by '%s'; keys are total, self, calls, avg, min, p50, p99, max, "
-		    "unwound, tail, name, cpu, wait, selfwait",
+	dt_cmd_fail("cannot sort by '%s'; keys are total, self, calls, avg, stddev, min, p50, p90, "
+		    "p95, p99, p99.9, max, unwound, tail, name, cpu, wait, selfwait",
 		    text);
 	return false;
+}
+
+/* Takes an option about what is read and how it is shown. False: it is none of these. *status >= 0:
+ * it is wrong, which has been reported; exit with that. */
+static bool take_form(struct report *o, int c, int *status)
+{
+	bool *const flag[] = {
+		[3] = &o->json,	   [4] = &o->subtract, [5] = &o->anyway,  [6] = &o->failed,
+		[7] = &o->waiting, [8] = &o->live,     [9] = &o->left_out};
+
+	switch (c) {
+	case 'f':
+		o->filter_text = optarg;
+		return true;
+	case 1:
+		o->when.from = optarg;
+		return true;
+	case 2:
+		o->when.to = optarg;
+		return true;
+	case 10:
+		*status = dt_report_by(&o->groups, optarg) ? -1 : 2;
+		return true;
+	case 'O':
+		*status = dt_report_fields(&o->fields, optarg) ? -1 : 2;
+		return true;
+	default:
+		if (c < 3 || c > 9)
+			return dt_terminal_option(&o->terminal, c, status);
+		return *flag[c] = true;
+	}
 }
 
 /* Parses the options. Returns -1: go on; otherwise the exit status. */
@@ -513,13 +400,16 @@ static int parse(int argc, char **argv, struct report *o)
 						{"waits", no_argument, NULL, 7},
 						{"live", no_argument, NULL, 8},
 						{"left-out", no_argument, NULL, 9},
+						{"by", required_argument, NULL, 10},
+						{"fields", required_argument, NULL, 'O'},
+						DT_TERMINAL_LONG,
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	struct dt_error e;
+	int c, status = -1;
 	char *end;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "s:n:F:N:f:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "s:n:F:N:f:O:h", options, NULL)) != -1) {
 		switch (c) {
 		case 's':
 			if (!parse_key(optarg, &o->key))
@@ -539,41 +429,14 @@ static int parse(int argc, char **argv, struct report *o)
 				return 2;
 			}
 			break;
-		case 'f':
-			o->filter_text = optarg;
-			break;
-		case 1:
-			o->when.from = optarg;
-			break;
-		case 2:
-			o->when.to = optarg;
-			break;
-		case 3:
-			o->json = true;
-			break;
-		case 4:
-			o->subtract = true;
-			break;
-		case 5:
-			o->anyway = true;
-			break;
-		case 6:
-			o->failed = true;
-			break;
-		case 7:
-			o->waiting = true;
-			break;
-		case 8:
-			o->live = true;
-			break;
-		case 9:
-			o->left_out = true;
-			break;
 		case 'h':
 			fputs(help, stdout);
 			return 0;
 		default:
-			return dt_cmd_usage("report");
+			if (!take_form(o, c, &status))
+				return dt_cmd_usage("report");
+			if (status >= 0)
+				return status;
 		}
 	}
 	return -1;
@@ -582,18 +445,24 @@ static int parse(int argc, char **argv, struct report *o)
 /* Says which options do not go together. Returns 2, or -1 if all do. */
 static int refuse(const struct report *o)
 {
+	bool form = o->groups.keys || o->fields.chosen;
+
 	if (o->live &&
 	    (o->key != DT_STATS_TOTAL || o->rows || o->json || o->subtract || o->anyway ||
-	     o->failed || o->waiting || o->when.from || o->when.to || o->filter_text))
+	     o->failed || o->waiting || o->when.from || o->when.to || o->filter_text || form))
 		dt_cmd_fail("report: --live goes with -F and -N only");
-	else if (o->left_out && (o->key != DT_STATS_TOTAL || o->subtract || o->failed ||
-				 o->waiting || o->when.from || o->when.to || o->filter_text))
+	else if (o->left_out &&
+		 (o->key != DT_STATS_TOTAL || o->subtract || o->failed || o->waiting ||
+		  o->when.from || o->when.to || o->filter_text || form))
 		dt_cmd_fail(
 			"report: --left-out goes with -F, -N, -n and --json only: of calls that "
 			"are left out there are only sums");
 	else if (o->waiting &&
-		 (o->key != DT_STATS_TOTAL || o->subtract || o->failed || o->filter_text))
-		dt_cmd_fail("report: --waits does not go with -s, -f, --subtract and --failed");
+		 (o->key != DT_STATS_TOTAL || o->subtract || o->failed || o->filter_text || form))
+		dt_cmd_fail("report: --waits does not go with -s, -f, --subtract, --failed, --by "
+			    "and --fields");
+	else if (o->fields.chosen && o->json)
+		dt_cmd_fail("report: --fields is of the table: --json has all fields");
 	else
 		return -1;
 	return 2;
@@ -605,6 +474,13 @@ static int show_live(const struct report *o, const char *path)
 	struct dt_top t = {.path = path, .title = path, .show = o->select, .recorder = -1};
 
 	return dt_top_show(&t);
+}
+
+bool dt_report_can_print(const char *fields)
+{
+	struct dt_fields f;
+
+	return !fields || dt_report_fields(&f, fields);
 }
 
 int dt_cmd_report(int argc, char **argv)
@@ -620,6 +496,7 @@ int dt_cmd_report(int argc, char **argv)
 				 ? dt_cmd_usage("report")
 				 : show_live(&o, optind < argc ? argv[optind] : DT_DEFAULT_FILE);
 	} else if (status < 0) {
+		dt_terminal_listing(&o.terminal, !o.json);
 		r = dt_cmd_open(argc, argv, "report", NULL, &status);
 		if (r) {
 			status = report(r, &o);

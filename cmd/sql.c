@@ -11,6 +11,7 @@
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "cmd/rows.h"
+#include "cmd/terminal.h"
 #include "sql/writing.h"
 
 static const char help[] =
@@ -24,7 +25,7 @@ static const char help[] =
 	"\n"
 	"  -c, --csv        as comma-separated values (RFC 4180)\n"
 	"  -j, --json       as JSON, an object a line\n"
-	"  -n, --no-header  without the names of the columns\n"
+	"  -n, --no-header  without the names of the columns\n" DT_TERMINAL_HELP
 	"  -h, --help       show this\n"
 	"\n"
 	"Of FILE only the table activities can be written. FILE is devtrace.db when not given.\n"
@@ -235,15 +236,15 @@ static int query(struct query *q, enum dt_rows_form form, bool header)
 
 int dt_cmd_sql(int argc, char **argv)
 {
-	static const struct option options[] = {{"csv", no_argument, NULL, 'c'},
-						{"json", no_argument, NULL, 'j'},
-						{"no-header", no_argument, NULL, 'n'},
-						{"help", no_argument, NULL, 'h'},
-						{0}};
+	static const struct option options[] = {
+		{"csv", no_argument, NULL, 'c'},       {"json", no_argument, NULL, 'j'},
+		{"no-header", no_argument, NULL, 'n'}, DT_TERMINAL_LONG,
+		{"help", no_argument, NULL, 'h'},      {0}};
 	enum dt_rows_form form = DT_ROWS_TABLE;
+	struct dt_terminal terminal = {0};
 	struct query q = {0};
 	bool header = true;
-	int o, status;
+	int o, status = -1;
 
 	while ((o = getopt_long(argc, argv, "cjnh", options, NULL)) != -1) {
 		switch (o) {
@@ -261,11 +262,15 @@ int dt_cmd_sql(int argc, char **argv)
 		case 'h':
 			return fputs(help, stdout) == EOF;
 		default:
-			return dt_cmd_usage("sql");
+			if (!dt_terminal_option(&terminal, o, &status))
+				return dt_cmd_usage("sql");
+			if (status >= 0)
+				return status;
 		}
 	}
 	if (!arguments(&q, argc, argv))
 		return dt_cmd_usage("sql");
+	dt_terminal_listing(&terminal, form == DT_ROWS_TABLE);
 	status = query(&q, form, header);
 	free(q.text);
 	return status;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/object.h"
 #include "cmd/open.h"
 #include "cmd/sum-keys.h"
-#include "cmd/table.h"
 #include "core/plain.h"
 
 /* ---- from a file ---- */
@@ -177,10 +177,12 @@ static void json_value(const struct dt_sums_table *t, const struct dt_sums_shown
 {
 	char text[48];
 
-	printf(", \"%s\": ", name);
-	if (is_time(t))
-		printf("%.1f", floating * how->ns_per_tick);
-	else if (real && floating - floating != 0) /* JSON has no infinity, and no NaN */
+	if (is_time(t)) {
+		dt_object_ns(name, floating * how->ns_per_tick);
+		return;
+	}
+	dt_object_member(name);
+	if (real && floating - floating != 0) /* JSON has no infinity, and no NaN */
 		fputs("null", stdout);
 	else if (real)
 		printf("%.17g", floating);
@@ -196,24 +198,29 @@ static void json_row(const struct dt_sums_table *t, const struct dt_sums_shown *
 	double n = known(row);
 	char text[48];
 
-	fputs("{\"key\": {", stdout);
+	dt_object_begin("row");
+	dt_object_text("sum", t->text);
+	dt_object_member("key");
+	putchar('{');
 	for (unsigned i = 0; i < t->words.keys; i++) {
 		struct dt_sums_part p = dt_sums_part(row, &at);
 
 		printf("%s\"%s\": ", i ? ", " : "", t->words.key[i].name);
 		dt_sum_key_json(how->ctx, row, &t->words.key[i], &p);
 	}
-	printf("}, \"calls\": %lu", (unsigned long)row->calls);
+	putchar('}');
+	dt_object_number("calls", row->calls);
 	if (t->words.value.what != DT_SUMS_COUNT)
-		printf(", \"unknown\": %lu", (unsigned long)row->unknown);
+		dt_object_number("unknown", row->unknown);
 	if (t->words.value.what != DT_SUMS_COUNT && n > 0) {
-		json_value(t, how, "sum", row->sum, row->floating.sum, row->real);
+		json_value(t, how, "total", row->sum, row->floating.sum, row->real);
 		json_value(t, how, "avg", 0, row->floating.sum / n, true);
 		json_value(t, how, "min", row->least, row->floating.least, row->real);
 		json_value(t, how, "max", row->greatest, row->floating.greatest, row->real);
 	}
 	if (row->bucket) {
-		fputs(", \"buckets\": [", stdout);
+		dt_object_member(is_time(t) ? "buckets_ns" : "buckets");
+		putchar('[');
 		for (unsigned i = 0; i < DT_SUMS_BUCKETS; i++) {
 			if (!row->bucket[i])
 				continue;
@@ -223,7 +230,7 @@ static void json_row(const struct dt_sums_table *t, const struct dt_sums_shown *
 		}
 		putchar(']');
 	}
-	putchar('}');
+	dt_object_end();
 }
 
 void dt_sum_table_json(struct dt_sums_table *t, const struct dt_sums_shown *how)
@@ -231,13 +238,13 @@ void dt_sum_table_json(struct dt_sums_table *t, const struct dt_sums_shown *how)
 	size_t n = how->rows && how->rows < t->rows ? (size_t)how->rows : t->rows;
 
 	dt_sums_table_sort(t, how);
-	fputs("{\"words\": ", stdout);
-	dt_table_json(t->text);
-	printf(", \"calls\": %lu, \"others\": %lu, \"missed\": %lu, \"rows\": [",
-	       (unsigned long)t->calls, (unsigned long)t->others, (unsigned long)t->missed);
-	for (size_t i = 0; i < n; i++) {
-		fputs(i ? ",\n  " : "\n  ", stdout);
+	dt_object_begin("sum");
+	dt_object_text("sum", t->text);
+	dt_object_number("calls", t->calls);
+	dt_object_number("others", t->others);
+	dt_object_number("missed", t->missed);
+	dt_object_number("rows", n);
+	dt_object_end();
+	for (size_t i = 0; i < n; i++)
 		json_row(t, how, t->row[i]);
-	}
-	fputs("]}", stdout);
 }

@@ -14,7 +14,7 @@ void dt_sum_tables_free(struct dt_sums_table *t, size_t n);
 
 /* Has tables show what the formats' trace says. */
 void dt_sum_table_names(struct dt_sums_shown *how, struct dt_formats *formats);
-/* Prints a table as one JSON object. */
+/* Prints a table as JSON lines: one for it, and one for each row. */
 void dt_sum_table_json(struct dt_sums_table *t, const struct dt_sums_shown *how);
 
 #endif

@@ -20,6 +20,7 @@
 #include "cmd/recording.h"
 #include "cmd/sum-table.h"
 #include "cmd/table.h"
+#include "cmd/terminal.h"
 
 static const char help[] =
 	"usage: devtrace sum [OPTION]... [FILE]; devtrace sum -p PID -e WORDS...\n"
@@ -39,7 +40,7 @@ static const char help[] =
 	"  -l, --libcalls[=MODULE]\n"
 	"      --turns N          with -p: end after N seconds\n"
 	"      --live             again each second, as long as the file is being recorded\n"
-	"      --json             as JSON, times in ns\n"
+	"      --json             as JSON, an object a line: doc/json.md\n" DT_TERMINAL_HELP
 	"  -h, --help             show this\n"
 	"\n"
 	"  devtrace record --sum 'hist(size) by caller if malloc' PROG; devtrace sum\n"
@@ -50,6 +51,7 @@ struct sum {
 	const char *text[DT_SUMS_MOST];
 	size_t n;
 	struct dt_sums_shown how;
+	struct dt_terminal terminal;
 	struct dt_range_options when;
 	bool json, live;
 	uint64_t turns;		/* with -p: so many seconds; 0: until it is told to end */
@@ -99,17 +101,13 @@ static struct dt_sums_table *tables_of(const struct sum *o, struct dt_sums *s)
 static void print(const struct sum *o, struct dt_sums_table *t, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (o->json)
-			fputs(i ? ",\n" : "[\n", stdout);
-		else if (i)
+		if (i && !o->json)
 			putchar('\n');
 		if (o->json)
 			dt_sum_table_json(&t[i], &o->how);
 		else
 			dt_sums_table_print(stdout, &t[i], &o->how);
 	}
-	if (o->json)
-		puts(n ? "\n]" : "[]");
 }
 
 static int end_output(void)
@@ -340,9 +338,10 @@ static int parse(int argc, char **argv, struct sum *o)
 						{"turns", required_argument, NULL, 5},
 						{"live", no_argument, NULL, 3},
 						{"json", no_argument, NULL, 4},
+						DT_TERMINAL_LONG,
 						{"help", no_argument, NULL, 'h'},
 						{0}};
-	int c;
+	int c, status = -1;
 
 	while ((c = getopt_long(argc, argv, "e:s:n:p:F:N:A:lh", options, NULL)) != -1) {
 		switch (c) {
@@ -393,7 +392,10 @@ static int parse(int argc, char **argv, struct sum *o)
 		case 'h':
 			return fputs(help, stdout) == EOF;
 		default:
-			return dt_cmd_usage("sum");
+			if (!dt_terminal_option(&o->terminal, c, &status))
+				return dt_cmd_usage("sum");
+			if (status >= 0)
+				return status;
 		}
 	}
 	return refuse(o, optind < argc);
@@ -428,6 +430,8 @@ int dt_cmd_sum(int argc, char **argv)
 		return status;
 	if (o.process)
 		return sum_process(&o);
+	if (!o.live)
+		dt_terminal_listing(&o.terminal, !o.json);
 	if (o.live)
 		dt_live_find(&live, optind < argc ? argv[optind] : DT_DEFAULT_FILE);
 	r = dt_cmd_open(argc, argv, "sum", NULL, &status);

@@ -178,6 +178,32 @@ size_t dt_terminal_cut(const struct dt_terminal *t, char *line, size_t n)
 	return (size_t)(put_mark(t, line + there, coloured_there, newline) - line);
 }
 
+size_t dt_terminal_middle(const struct dt_terminal *t, char *to, const char *text, size_t n,
+			  unsigned columns)
+{
+	unsigned width = dt_terminal_width(t, text, n), head = columns / 2, used = 0, one;
+	size_t at = 0, length, begin;
+	char *p;
+
+	if (width <= columns || !columns) {
+		memcpy(to, text, columns ? n : 0);
+		return columns ? n : 0;
+	}
+	/* the beginning, the mark in one column, and what then fits of the end */
+	for (; at < n; at += length, used += one) {
+		length = character(t, text + at, n - at, &one);
+		if (used + one > head)
+			break;
+	}
+	memcpy(to, text, at);
+	p = put_mark(t, to + at, false, false);
+	begin = at;
+	for (unsigned left = width - used; begin < n && left > columns - used - 1; left -= one)
+		begin += character(t, text + begin, n - begin, &one);
+	memcpy(p, text + begin, n - begin);
+	return (size_t)(p - to) + n - begin;
+}
+
 /* ---- standard output ---- */
 
 #define LINE_MOST                                                                                  \
@@ -241,4 +267,11 @@ void dt_terminal_cut_output(struct dt_terminal *t)
 	f = fopencookie(&c, "w", (cookie_io_functions_t){.write = take, .close = end});
 	if (f)
 		stdout = f;
+}
+
+void dt_terminal_listing(struct dt_terminal *t, bool table)
+{
+	t->wide |= !table;
+	dt_terminal_begin(t, table);
+	dt_terminal_cut_output(t);
 }

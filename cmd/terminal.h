@@ -47,6 +47,11 @@ bool dt_terminal_option(struct dt_terminal *t, int option, int *status);
  * through a pager if it leads to a terminal (cmd/pager.h). */
 void dt_terminal_begin(struct dt_terminal *t, bool pages);
 
+/* For a listing, before the process confines itself and before anything is printed: asks the
+ * environment; if table, lines that stdio prints are cut to the terminal's columns, and go through
+ * the pager. Otherwise (JSON, pictures) they are as they are. */
+void dt_terminal_listing(struct dt_terminal *t, bool table);
+
 /*
  * Cuts a line of n bytes, with or without the newline at its end, to the terminal's columns; what
  * is cut off is marked by an ellipsis, or by > where there is no UTF-8. Colours take no columns,
@@ -57,6 +62,14 @@ size_t dt_terminal_cut(const struct dt_terminal *t, char *line, size_t n);
 
 /* Lets standard output cut its lines to the terminal's columns, for what is printed by stdio. */
 void dt_terminal_cut_output(struct dt_terminal *t);
+
+/*
+ * Writes a text that takes at most so many columns to `to', which has room for its n bytes and 4
+ * more: of a longer one the beginning and the end, with the mark of what is cut off between them.
+ * Names differ at both. Returns how many bytes that are; no NUL is written.
+ */
+size_t dt_terminal_middle(const struct dt_terminal *t, char *to, const char *text, size_t n,
+			  unsigned columns);
 
 /* Returns how many columns a text takes. */
 unsigned dt_terminal_width(const struct dt_terminal *t, const char *text, size_t n);

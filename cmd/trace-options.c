@@ -131,6 +131,19 @@ static int take_stack_size(struct dt_trace_command *c)
 	return 0;
 }
 
+/* Takes an option that says how calls are printed; false: it is none of these. */
+static bool take_form(struct dt_trace_command *c, int opt)
+{
+	const char **const form = opt == 'O'  ? &c->fields
+				  : opt == 11 ? &c->units
+				  : opt == 12 ? &c->color
+					      : NULL;
+
+	if (form)
+		*form = optarg;
+	return form;
+}
+
 /* Takes an option. Returns 0; -1: help was printed; -2: the usage is wrong. */
 static int take(struct dt_trace_command *c, int opt)
 {
@@ -209,7 +222,7 @@ static int take(struct dt_trace_command *c, int opt)
 		dt_cmd_usage(c->name);
 		return -2;
 	}
-	return take_what(c, opt);
+	return take_form(c, opt) ? 0 : take_what(c, opt);
 }
 
 int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
@@ -239,6 +252,9 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"backtrace", optional_argument, NULL, 'B'},
 		{"backtrace-size", required_argument, NULL, 10},
 		{"summary", no_argument, NULL, 'c'},
+		{"fields", required_argument, NULL, 'O'},
+		{"units", required_argument, NULL, 11},
+		{"color", required_argument, NULL, 12},
 		{"kernel", optional_argument, NULL, 'k'},
 		{"verbose", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
@@ -248,7 +264,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 	int opt, rc;
 
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "+F:N:A:T:o:p:b:s:k::l::B::cSdfvh", longs, NULL)) !=
+	while ((opt = getopt_long(argc, argv, "+F:N:A:T:O:o:p:b:s:k::l::B::cSdfvh", longs, NULL)) !=
 	       -1) {
 		rc = take(c, opt);
 		if (rc < 0)

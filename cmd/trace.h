@@ -27,7 +27,9 @@ struct dt_trace_command {
 	bool no_trace;	    /* result: nothing was written; a file that is there is an older one */
 	bool table;	    /* -c was given: not the calls are to be printed, but their sums */
 	bool failed;	    /* --failed was given: only calls that failed are to be printed */
-	bool summary;	    /* say at the end what was recorded */
+	/* how `devtrace PROG' prints: --fields, --units, --color; NULL: not given */
+	const char *fields, *units, *color;
+	bool summary; /* say at the end what was recorded */
 };
 
 /* Parses options, and returns the index of the first word that is none; -1: help was printed; -2:

@@ -43,6 +43,12 @@ void dt_out_forget(struct dt_out *o)
 	o->n = o->kept_n = 0;
 }
 
+static void say_failed(struct dt_out *o)
+{
+	fprintf(stderr, "devtrace: cannot write: %s\n", strerror(errno));
+	o->failed = true;
+}
+
 void dt_out_flush(struct dt_out *o)
 {
 	size_t done = 0;
@@ -51,14 +57,15 @@ void dt_out_flush(struct dt_out *o)
 		keep(o);
 		return;
 	}
-	while (done < o->n && !o->failed) {
+	if (o->file && o->n && !o->failed && fwrite(o->buffer, 1, o->n, o->file) != o->n)
+		say_failed(o);
+	while (!o->file && done < o->n && !o->failed) {
 		ssize_t n = write(o->fd, o->buffer + done, o->n - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			fprintf(stderr, "devtrace: cannot write: %s\n", strerror(errno));
-			o->failed = true;
+			say_failed(o);
 			break;
 		}
 		done += (size_t)n;
@@ -113,5 +120,7 @@ void dt_out_spaces(struct dt_out *o, size_t n)
 int dt_out_end(struct dt_out *o)
 {
 	dt_out_flush(o);
+	if (o->file && !o->failed && fflush(o->file))
+		say_failed(o);
 	return o->failed ? 1 : 0;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define DT_OUT_BUFFER (1 << 18)
@@ -13,6 +14,7 @@
 /* Set `fd', all else zero. */
 struct dt_out {
 	int fd;	     /* -1: what is written is kept in memory, for dt_out_kept() */
+	FILE *file;  /* not NULL: it is written there, not to fd */
 	bool failed; /* an error was reported on stderr; nothing more is written */
 	char *kept;  /* what was flushed, with fd -1 */
 	size_t kept_n, kept_room;

@@ -76,7 +76,7 @@ TEXT
 		[ "$(devtrace report -s "$key" l.db 2>err | awk '$NF ~ /leaf|losses/ { print ($NF == "leaf") }' | xargs)" = "1 0 0" ] ||
 			{ echo "$key"; devtrace report -s "$key" l.db; return 1; }
 	done
-	[ "$(devtrace report --json l.db 2>err | python3 -c 'import json, sys; print([(r["function"], r["timed"], r["with_losses"]) for r in sorted(json.load(sys.stdin), key=lambda r: r["function"])])')" = \
+	[ "$(devtrace report --json l.db 2>err | python3 -c 'import json, sys; print([(r["function"], r["timed"], r["with_losses"]) for r in sorted(map(json.loads, sys.stdin), key=lambda r: r["function"])])')" = \
 		"[('inner', 0, 2), ('leaf', 1, 0), ('outer', 0, 2)]" ]
 }
 

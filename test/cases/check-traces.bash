@@ -29,3 +29,15 @@ check_traces() {
 teardown() {
 	check_traces
 }
+
+# nested: of the JSON lines of sum and graph one list: rows inside their sums, callers and callees inside their functions
+nested() {
+	python3 -c '
+import json, sys
+out = []
+for r in map(json.loads, sys.stdin):
+    if r["type"] == "row": out[-1]["rows"].append(r)
+    elif r["type"] in ("caller", "callee"): out[-1][r["type"]].append(r)
+    else: out.append(dict(r, rows=[], caller=[], callee=[]))
+json.dump(out, sys.stdout)'
+}

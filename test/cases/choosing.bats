@@ -142,10 +142,10 @@ count() {
 	end
 	# all calls are in the file, and the sums that there were at the end
 	[ "$(devtrace sql -n p.db "SELECT count(*) FROM calls WHERE function = 'work'")" = 395 ]
-	devtrace sum --json p.db | python3 -c '
+	devtrace sum --json p.db | nested | python3 -c '
 import json, sys
 s = json.load(sys.stdin)
-assert [x["words"] for x in s] == ["count by function", "count by thread"], s
+assert [x["sum"] for x in s] == ["count by function", "count by thread"], s
 assert {r["key"]["function"]: r["calls"] for r in s[0]["rows"]}["work"] == 35 and s[1]["calls"] == 10 + 0, s'
 	[ "$(sqlite3 p.db "SELECT count(*) FROM change WHERE command LIKE 'sum %'")" = 5 ]
 }
@@ -299,7 +299,7 @@ assert {r["key"]["function"]: r["calls"] for r in s[0]["rows"]}["work"] == 35 an
 	ctl | grep -v "^#" | diff <(grep -v "^#" before) -
 	ctl sum 1 | diff table -
 	end
-	[ "$(devtrace sum --json p.db | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))')" = 1 ]
+	[ "$(devtrace sum --json p.db | nested | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))')" = 1 ]
 	# a session that reads its records at the end can not sum them up
 	begin -p overwrite
 	run -1 devtrace ctl -s live sum x new count
@@ -347,7 +347,7 @@ assert {r["key"]["function"]: r["calls"] for r in s[0]["rows"]}["work"] == 35 an
 	[ "$n" -gt 5 ]
 	devtrace check p.db
 	# the first one has counted all, undisturbed
-	devtrace sum --json p.db >s.json
+	devtrace sum --json p.db | nested >s.json
 	python3 - <<-'PY'
 		import json
 		n = {k: int(v) for k, v in (l.split() for l in open("out"))}

@@ -76,9 +76,9 @@ P
 diff_says() {
 	devtrace diff --json "$@" | python3 -c '
 import json, sys
-def text(s): return "%d %d %.1f %.1f" % (s["calls"], s["timed"], s.get("self", 0), s.get("total", 0))
-rows = json.load(sys.stdin)
-changes = [abs(r["b"].get("self", 0) - r["a"].get("self", 0)) for r in rows]
+def text(s): return "%d %d %.1f %.1f" % (s["calls"], s["timed"], s.get("self_ns", 0), s.get("total_ns", 0))
+rows = list(map(json.loads, sys.stdin))
+changes = [abs(r["b"].get("self_ns", 0) - r["a"].get("self_ns", 0)) for r in rows]
 assert all(x >= y - 0.11 for x, y in zip(changes, changes[1:])), changes
 for r in rows: print(r["function"], text(r["a"]), text(r["b"]))' | sort
 }
@@ -93,17 +93,20 @@ for r in rows: print(r["function"], text(r["a"]), text(r["b"]))' | sort
 	[ "$(wc -l <want)" -gt 100 ]
 	diff want got
 	devtrace diff a.db b.db >table
-	grep -q 'only in A' table
-	grep -q 'only in B' table
+	grep -q ' gone  ' table
+	grep -q ' new  ' table
 	# the last line has all calls
-	[ "$(tail -n 1 table | awk '{ print $(NF-2), $(NF-1) }')" = "$(awk '{ a += $2; b += $6 } END { print a, b }' want)" ]
+	[ "$(grep '(all)$' table | awk '{ print $(NF-2), $(NF-1) }')" = "$(awk '{ a += $2; b += $6 } END { print a, b }' want)" ]
 	# the same and nothing: no change anywhere
 	devtrace diff a.db a.db | awk 'NR > 4 && $5 + 0 != 0 { bad = 1 } END { exit bad }'
-	[ "$(devtrace diff -n 3 a.db b.db | wc -l)" = 8 ]
+	[ "$(devtrace diff -n 3 a.db b.db | wc -l)" = 9 ]
 	f=$(tail -n 1 want | cut -d' ' -f1)
 	[ "$(devtrace diff -F "$f" a.db b.db | grep -cw "$f")" = 1 ]
 	# sorted by calls
-	devtrace diff -s calls a.db b.db | awk 'NR > 4 && $NF ~ /function/ && NF > 17 { c = $5 < 0 ? -$5 : $5; if (NR > 5 && c > last) bad = 1; last = c } END { exit bad }'
+	devtrace diff -s calls --json a.db b.db | python3 -c '
+import json, sys
+changes = [abs(r["b"]["calls"] - r["a"]["calls"]) for r in map(json.loads, sys.stdin)]
+assert len(changes) > 100 and changes == sorted(changes, reverse=True) and changes[0] > changes[-1], changes'
 	# by name
 	devtrace diff -s name a.db b.db >table
 	sed -n '5,$p' table | grep -o ' function[0-9]*' >names
@@ -127,9 +130,9 @@ for r in rows: print(r["function"], text(r["a"]), text(r["b"]))' | sort
 	awk "BEGIN { exit !($ratio > 20) }"
 	grep -qE ' 50 +50 .* turn$' table
 	grep -qE ' 110 +110 .* work$' table
-	grep -qE ' stale  \(only in A\)$' table
-	grep -qE ' fresh  \(only in B\)$' table
-	! grep -E ' (turn|work|slow|answer|main)  \(only' table || false
+	grep -qE ' gone  stale$' table
+	grep -qE ' new  fresh$' table
+	! grep -E ' (new|gone)  (turn|work|slow|answer|main)$' table || false
 	devtrace diff --subtract -F slow -n 1 a.db b.db | grep -q ' slow$'
 }
 
@@ -178,7 +181,7 @@ for r in rows: print(r["function"], text(r["a"]), text(r["b"]))' | sort
 	[ "$status" = 3 ]
 	python3 -c '
 import json, re, sys
-text, rows = sys.argv[1], json.loads(sys.argv[2])
+text, rows = sys.argv[1], list(map(json.loads, sys.argv[2].splitlines()))
 assert len(rows) == 4, rows
 differ = [r for r in rows if r["diverges"]]
 same = [r for r in rows if not r["diverges"]]
@@ -187,14 +190,14 @@ main = differ[0]
 assert main["a"]["last"]["text"] == main["b"]["last"]["text"] == "slow(n=1000)", main
 assert [c["function"] for c in main["a"]["callers"]] == ["main", "turn"] == [c["function"] for c in main["b"]["callers"]]
 assert main["a"]["then"]["function"] == "where" and main["b"]["then"]["text"] == "odd(n=7)"
-assert main["a"]["callers"][0]["at"] <= main["a"]["callers"][1]["at"] <= main["a"]["then"]["at"]
+assert main["a"]["callers"][0]["at_ns"] <= main["a"]["callers"][1]["at_ns"] <= main["a"]["then"]["at_ns"]
 assert differ[1]["a"]["then"] is None and differ[1]["b"]["then"]["text"] == "odd(n=190)"
-assert all(r[s]["compared_until"] is None for r in rows for s in "ab")
+assert all(r[s]["compared_until_ns"] is None for r in rows for s in "ab")
 for r in rows:
     for s in "ab":
         assert re.search(r"thread .*\b%d\b" % r[s]["thread"], text), r
 ' "$text" "$output"
-	[ "$(devtrace diff --first --json a.db a.db | python3 -c 'import json, sys; print(any(r["diverges"] for r in json.load(sys.stdin)))')" = False ]
+	[ "$(devtrace diff --first --json a.db a.db | python3 -c 'import json, sys; print(any(r["diverges"] for r in map(json.loads, sys.stdin)))')" = False ]
 	# as if odd() had not been traced
 	devtrace diff --first -N odd a.db b.db
 	# two builds
@@ -440,4 +443,105 @@ P
 	[ "$status" = 1 ]
 	run bash -c 'devtrace diff --first t.db t.db >/dev/full'
 	[ "$status" = 1 ]
+}
+
+# same_distribution SEED SHIFTED: a trace of 60 functions with 100 calls each, of durations that are drawn from one
+# distribution with a long tail; those of SHIFTED take half as long again
+same_distribution() {
+	python3 - "$1" "$2" <<-'P' | writetrace "$3"
+	import random, sys
+	random.seed(int(sys.argv[1]))
+	print("clock 0 0\nclock 1000000000 1000000000\nthread 1 main")
+	for f in range(60):
+	    print("function f%d" % f)
+	now = 1000
+	for f in range(60):
+	    for i in range(100):
+	        took = int(random.lognormvariate(8, 0.5)) * (100 if random.random() < 0.01 else 1)
+	        took = took * 3 // 2 if str(f) == sys.argv[2] else took
+	        print("E f%d 0x1000 %d\nX f%d 0x1000 %d" % (f, now, f, now + took))
+	        now += took + 100
+	P
+}
+
+@test "diff: what is slower is found, and nothing where all is the same: the chance, computed otherwise" {
+	same_distribution 1 none a.db
+	same_distribution 2 none b.db
+	same_distribution 3 7 c.db
+	[ "$(devtrace diff a.db b.db | tail -n 1)" = "0 new, 0 gone, 0 slower, 0 faster" ]
+	[ "$(devtrace diff a.db c.db | tail -n 1)" = "0 new, 0 gone, 1 slower, 0 faster" ]
+	[ "$(devtrace diff a.db c.db | awk '$NF == "f7" { print $(NF - 1) }')" = slower ]
+	[ "$(devtrace diff c.db a.db | awk '$NF == "f7" { print $(NF - 1) }')" = faster ]
+	[ "$(devtrace diff --least 80 a.db c.db | tail -n 1)" = "0 new, 0 gone, 0 slower, 0 faster" ]
+	for other in b c; do
+		for f in a $other; do
+			devtrace sql -n --csv $f.db 'SELECT function, duration FROM calls ORDER BY begin' | tr -d '\r' >$f.csv
+		done
+		devtrace diff --json a.db $other.db >got.json
+		python3 - $other <<-'P'
+			import collections, csv, json, math, sys
+			def batches(name):
+			    of = collections.defaultdict(list)
+			    for f, d in csv.reader(open(name)):
+			        of[f].append(float(d))
+			    # 100 calls: pairs of neighbours
+			    return {f: [(x[i] + x[i + 1]) / 2 for i in range(0, len(x), 2)] for f, x in of.items()}
+			a, b = batches("a.csv"), batches(sys.argv[1] + ".csv")
+			def chance(x, y):
+			    # U counts pairs; not by ranks
+			    u = sum(1 if p > q else 0.5 if p == q else 0 for p in x for q in y)
+			    n, m = len(x), len(y)
+			    ties = sum(k ** 3 - k for k in collections.Counter(x + y).values())
+			    deviation = math.sqrt(n * m / 12 * (n + m + 1 - ties / ((n + m) * (n + m - 1))))
+			    return min(1, math.erfc(max(0, abs(u - n * m / 2) - 0.5) / deviation / math.sqrt(2)))
+			p = sorted((chance(a[f], b[f]), f) for f in a)
+			most, want = 0, {}
+			for i, (v, f) in enumerate(p):
+			    most = max(most, min(1, v * (len(p) - i)))
+			    want[f] = most
+			got = {r["function"]: r for r in map(json.loads, open("got.json"))}
+			assert len(got) == 60
+			for f, r in got.items():
+			    assert abs(r["chance"] - want[f]) <= 1e-4 * want[f] + 1e-12, (f, r, want[f])
+			    assert r["change"] == ("slower" if f == "f7" and sys.argv[1] == "c" else "same"), r
+		P
+	done
+}
+
+@test "diff: two runs of a program, and one of a slower program" {
+	cat >p.c <<'C'
+#include <stdlib.h>
+#include <time.h>
+#define FN __attribute__((noipa))
+FN void nap(long us) { struct timespec t = {0, us * 1000}; nanosleep(&t, NULL); }
+FN void shortly(void) { nap(500); }
+FN void work(long us) { struct timespec t = {0, us * 1000}; nanosleep(&t, NULL); }
+FN void once(void) { nap(100); }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 30; i++) {
+		shortly();
+		work(atol(argv[1]));
+	}
+	if (argc == 2)
+		once();
+}
+C
+	gcc -O1 -B"$build/lib" -o p p.c
+	devtrace record -o slow.db ./p 2000 more
+	# other programs run here, too: what takes longer for them is no fault of the test
+	for try in 1 2 3 4 5; do
+		devtrace record -o a.db ./p 500
+		devtrace record -o b.db ./p 500
+		devtrace diff a.db b.db >same
+		[[ $(tail -n 1 same) != "0 new, 0 gone, 0 slower, 0 faster;"* ]] || break
+		[ "$try" -lt 5 ] || { cat same; false; }
+	done
+	devtrace diff a.db slow.db >slower
+	grep -q ' <0.001  slower  work$' slower
+	grep -q ' gone  once$' slower
+	[[ $(tail -n 1 slower) == "0 new, 1 gone, "*"there are too few calls to tell" ]]
+	devtrace diff slow.db a.db | grep -q ' <0.001  faster  work$'
+	# with their callees: of total and avg
+	devtrace diff -s avg a.db slow.db | grep -q ' <0.001  slower  work$'
 }

@@ -86,7 +86,7 @@ setup() {
 	devtrace report --failed --json own.db >json
 	python3 - <<-'PY'
 		import json
-		rows = {r['function']: r for r in json.load(open('json')) if 'function' in r}
+		rows = {r['function']: r for r in map(json.loads, open('json')) if 'function' in r}
 		assert rows['pthread_mutex_trylock']['errors'] == {'EBUSY': 2}, rows
 		assert rows['fails']['errors'] == {'': 1}, rows
 		assert rows['fails']['calls'] == 1, rows

@@ -54,7 +54,7 @@ pairs() {
 	local words where
 	while IFS='|' read -r words where; do
 		devtrace report --json -f "$words" t.db 2>err >r.json || { cat err; false; }
-		python3 -c 'import json; [print(x["function"], x["calls"]) for x in json.load(open("r.json")) if x["calls"]]' | LC_ALL=C sort >got
+		python3 -c 'import json; [print(x["function"], x["calls"]) for x in map(json.loads, open("r.json")) if x["calls"]]' | LC_ALL=C sort >got
 		devtrace sql -n -c t.db "$known SELECT function || ' ' || count(*) FROM calls WHERE $where GROUP BY function" | tr -d '\r"' | LC_ALL=C sort >want
 		[ -s want ] || { echo "$words: nothing"; false; }
 		diff want got || { echo "$words"; false; }
@@ -82,17 +82,9 @@ pairs() {
 		python3 - >got <<-'PY'
 			import json, collections
 			n = collections.Counter()
-			def take(x):
-			    if isinstance(x, list):
-			        for y in x:
-			            take(y)
-			    elif isinstance(x, dict):
-			        if "calls" in x and not x["again"]:
-			            n[x["function"]] += x["calls"]
-			        for y in x.values():
-			            if isinstance(y, (list, dict)):
-			                take(y)
-			take(json.load(open("g.json")))
+			for x in map(json.loads, open("g.json")):
+			    if not x["again"]:
+			        n[x["function"]] += x["calls"]
 			print(sum(n.values()))
 		PY
 		[ "$(cat got)" = "$(devtrace sql -n -c t.db "$known SELECT count(*) FROM calls WHERE $where" | tr -d '\r')" ] || { echo "$words: $(cat got)"; head -c 600 g.json; false; }
@@ -158,12 +150,12 @@ pairs() {
 	while IFS='|' read -r words sql; do
 		n=$(devtrace sql -n x.db "SELECT count(*) FROM calls WHERE $sql" | tr -d ' ')
 		[ "$n" -gt 0 ]
-		[ "$(devtrace report -f "$words" --json x.db | python3 -c 'import json, sys; print(sum(x["calls"] for x in json.load(sys.stdin) if "function" in x))')" = "$n" ] || { echo "$words: not $n in report"; devtrace report -f "$words" x.db; false; }
+		[ "$(devtrace report -f "$words" --json x.db | python3 -c 'import json, sys; print(sum(x["calls"] for x in map(json.loads, sys.stdin) if "function" in x))')" = "$n" ] || { echo "$words: not $n in report"; devtrace report -f "$words" x.db; false; }
 		[ "$(devtrace calls -f "$words" x.db | grep -c ' us  ')" = "$n" ] || { echo "$words: not $n in calls"; false; }
-		[ "$(devtrace sum -e "count if $words" --json x.db | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["calls"])')" = "$n" ]
+		[ "$(devtrace sum -e "count if $words" --json x.db | python3 -c 'import json, sys; print(json.loads(sys.stdin.readline())["calls"])')" = "$n" ]
 		"$build/test/tool/check-pyramid" x.db "$words"
 		devtrace record -A first -A second --filter "$words" --sum "count if $words" -o w.db ./texts >/dev/null 2>&1
-		[ "$(devtrace sum --json w.db 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["calls"])')" = "$n" ]
+		[ "$(devtrace sum --json w.db 2>/dev/null | python3 -c 'import json, sys; print(json.loads(sys.stdin.readline())["calls"])')" = "$n" ]
 		# there are no other calls, and they have their texts; those around them are not there, so depths are others
 		[ "$(devtrace sql -n w.db "SELECT count(*) FROM calls" 2>/dev/null | tr -d ' ')" = "$n" ] || { echo "$words: not $n recorded"; false; }
 		[ "$(devtrace sql -n w.db "SELECT count(*) FROM calls WHERE ${sql/depth > 1/depth >= 0}" 2>/dev/null | tr -d ' ')" = "$n" ]
@@ -194,7 +186,7 @@ pairs() {
 	[ "$(wc -l <reasons)" -ge 2 ]
 	while IFS=, read -r error n; do
 		[ "$(devtrace calls -f "error=$error" e.db | grep -c ' us  ')" = "$n" ]
-		[ "$(devtrace sum -e "count if error!=$error" --json e.db | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["calls"])')" = "$(awk -F, -v e="$error" '$1 != e {n += $2} END {print n + 0}' reasons)" ]
+		[ "$(devtrace sum -e "count if error!=$error" --json e.db | python3 -c 'import json, sys; print(json.loads(sys.stdin.readline())["calls"])')" = "$(awk -F, -v e="$error" '$1 != e {n += $2} END {print n + 0}' reasons)" ]
 	done <reasons
 	[ "$(devtrace calls -f error=ENOENT e.db | grep -c ' = -1 ENOENT')" = "$(awk -F, '$1 == 2 || $1 == "ENOENT" {print $2}' reasons)" ]
 	devtrace record -l --filter error=ENOENT -o w.db cat one missing / none >/dev/null 2>&1 || true
@@ -268,10 +260,10 @@ pairs() {
 		devtrace report --json -f "$words" other.db >b.json 2>/dev/null
 		python3 - <<-'PY' || { echo "$words"; false; }
 			import json
-			d = json.load(open('d.json'))
+			d = list(map(json.loads, open('d.json')))
 			for side in 'ab':
-			    want = {x['function']: (x['calls'], x['timed'], round(x.get('total') or 0)) for x in json.load(open(side + '.json')) if x.get('calls') and 'function' in x}
-			    got = {x['function']: (x[side]['calls'], x[side]['timed'], round(x[side].get('total', 0))) for x in d if x[side]['calls']}
+			    want = {x['function']: (x['calls'], x['timed'], round(x.get('total_ns') or 0)) for x in map(json.loads, open(side + '.json')) if x.get('calls') and 'function' in x}
+			    got = {x['function']: (x[side]['calls'], x[side]['timed'], round(x[side].get('total_ns', 0))) for x in d if x[side]['calls']}
 			    assert got == want, (side, set(got.items()) ^ set(want.items()))
 		PY
 	done < <(pairs | share 2)
@@ -308,7 +300,7 @@ pairs() {
 			        s[int(thread)].append((function, depth))
 			    return s
 			a, b = steps('first'), steps('second')
-			got = {x['a']['thread']: x for x in json.load(open('d.json')) if x['a'] and x['b']}
+			got = {x['a']['thread']: x for x in map(json.loads, open('d.json')) if x['a'] and x['b']}
 			assert set(got) == set(a) & set(b), (set(got), set(a), set(b))
 			for thread, x in got.items():
 			    n = 0

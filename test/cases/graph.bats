@@ -4,23 +4,23 @@ load read-helper
 
 # graph_says FILE [OPTION]... [FUNCTION]...: each node of the trees: tree, way, calls, total, self, mean
 graph_says() {
-	devtrace graph --json "$@" | python3 -c '
+	devtrace graph --json "$@" | nested | python3 -c '
 import json, sys
 def lines(name, tree):
     way = []
     for n in tree:
         del way[n["depth"] - 1:]
         way.append((n["function"] or "none") + (" again" if n["again"] else ""))
-        times = "%.1f %.1f" % (n["total"], n["mean"]) if n["timed"] else "- -"
-        own = "%.1f" % n["self"] if n["timed"] and not n["again"] and "self" in n else "-"
+        times = "%.1f %.1f" % (n["total_ns"], n["avg_ns"]) if n["timed"] else "- -"
+        own = "%.1f" % n["self_ns"] if n["timed"] and not n["again"] and "self_ns" in n else "-"
         yield "%s %s: %d %d %s %s" % (name, "/".join(way), n["calls"], n["recursive"], times, own)
 t = json.load(sys.stdin)
-if isinstance(t, dict): out = list(lines("tree", t["tree"]))
+if not t or t[0]["type"] == "node": out = list(lines("tree", t))
 else:
     out = []
     for f in t:
-        out += lines("above " + f["function"], f["called_by"])
-        out += lines("below " + f["function"], f["callees"])
+        out += lines("above " + f["function"], f["caller"])
+        out += lines("below " + f["function"], f["callee"])
 print("\n".join(out))' | sort
 }
 
@@ -252,7 +252,7 @@ same() {
 	devtrace graph --json t.db | grep -o '"calls": [0-9]*' | head -n 1 | grep -q '"calls": [0-9]*'
 	graph_says t.db a >out
 	grep -q '^above a ' out
-	[ "$(devtrace graph --json t.db a b c | grep -c '"called_by"')" = 3 ]
+	[ "$(devtrace graph --json t.db a b c | grep -c '"type": "function"')" = 3 ]
 }
 
 @test "graph: many calls open at once in many threads" {
@@ -295,7 +295,7 @@ same() {
 		devtrace graph $form t.db 2>err >out
 		grep -q 'deeper than 1999 levels is not printed' err
 	done
-	python3 -c 'import json; n = json.load(open("out"))["tree"]; assert len(n) >= 1999 and max(x["depth"] for x in n) == 1999'
+	python3 -c 'import json; n = list(map(json.loads, open("out"))); assert len(n) >= 1999 and max(x["depth"] for x in n) == 1999'
 }
 
 @test "graph: Graphviz draws it, with the calls and times of report" {
@@ -309,7 +309,7 @@ import json, re, sys
 dot = open("all.dot").read()
 box = {m[2]: (m[1], int(m[3])) for m in re.finditer(r"(f\d+) \[label=\"(\S+?)\\n(\d+) calls", dot)}
 of = {v[0]: k for k, v in box.items()}
-report = {r["function"]: r["calls"] for r in json.load(sys.stdin)}
+report = {r["function"]: r["calls"] for r in map(json.loads, sys.stdin)}
 assert {k: v[1] for k, v in box.items()} == report
 into = {}
 for m in re.finditer(r"f\d+ -> (f\d+) \[label=\"(\d+)", dot): into[of[m[1]]] = into.get(of[m[1]], 0) + int(m[2])
@@ -340,9 +340,9 @@ assert all(into[f] <= report[f] for f in into)'
 	C
 	gcc -O1 -g -fno-optimize-sibling-calls -o p p.c
 	devtrace record -o p.db ./p 2>err
-	devtrace graph --json p.db inner leaf | python3 -c '
+	devtrace graph --json p.db inner leaf | nested | python3 -c '
 import json, sys
-t = {f["function"]: {(n["function"], n["again"]): n["calls"] for n in f["called_by"] if n["depth"] == 1} for f in json.load(sys.stdin)}
+t = {f["function"]: {(n["function"], n["again"]): n["calls"] for n in f["caller"] if n["depth"] == 1} for f in json.load(sys.stdin)}
 print("1 outer>inner %d outer>leaf %d inner>inner %d inner>leaf %d" % (t["inner"]["outer", False], t["leaf"]["outer", False], t["inner"]["inner", True], t["leaf"]["inner", False]))' >got
 	grep '^1 outer' err | diff - got
 	devtrace graph p.db inner | grep -q 'inner (again)'

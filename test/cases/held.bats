@@ -78,14 +78,14 @@ round_ns() {
 	[ "$(awk '/waiting for devtrace/ { print $5 }' "$dir/report")" = "$n" ]
 	"$dt" report --json "$dir/s.db" | python3 -c "
 import json, sys
-rows = json.load(sys.stdin)
-held = [r for r in rows if r.get('waiting for') == 'devtrace']
+rows = list(map(json.loads, sys.stdin))
+held = [r for r in rows if r['type'] == 'held']
 assert len(held) == 1 and held[0]['calls'] == $n
 main = [r for r in rows if r.get('function') == 'main'][0]
 rounds = [r for r in rows if r.get('function') == 'round_of'][0]
 leaf = [r for r in rows if r.get('function') == 'leaf'][0]
-assert abs(main['total'] - main['self'] - rounds['total']) < 1000, (main, rounds)
-assert abs(rounds['total'] - rounds['self'] - leaf['total']) < 1000, (rounds, leaf)
+assert abs(main['total_ns'] - main['self_ns'] - rounds['total_ns']) < 1000, (main, rounds)
+assert abs(rounds['total_ns'] - rounds['self_ns'] - leaf['total_ns']) < 1000, (rounds, leaf)
 "
 	# what is missing of main's time is what its thread waited meanwhile, and until the record it waited for
 	[ "$(sql "$dir/s.db" "SELECT m.end - m.begin - m.duration BETWEEN h.sum - 1000 AND h.sum * 1.5 + 1000000
@@ -97,7 +97,7 @@ assert abs(rounds['total'] - rounds['self'] - leaf['total']) < 1000, (rounds, le
 	"$dt" export --csv "$dir/s.db" | awk -F, '$6 == "\"main\"" { print "csv", int($10) }' >"$dir/took"
 	"$dt" calls -F main "$dir/s.db" | awk '$2 == "us" && /main/ { print "calls", $1 * 1000 }' >>"$dir/took"
 	"$dt" hist --durations -b linear:1000 --max 1000000000 -F main "$dir/s.db" | awk '$2 == 1 { print "hist", $1 }' >>"$dir/took"
-	"$dt" report --json "$dir/s.db" | sed -n 's/.*"main".*"max": \([0-9]*\).*/report \1/p' >>"$dir/took"
+	"$dt" report --json "$dir/s.db" | sed -n 's/.*"main".*"max_ns": \([0-9]*\).*/report \1/p' >>"$dir/took"
 	cat "$dir/took"
 	[ "$(wc -l <"$dir/took")" = 4 ]
 	awk -v main="$main" '$2 < main - 1000 || $2 > main + 1000 { exit 1 }' "$dir/took"

@@ -29,7 +29,7 @@ calls() {
 	devtrace report --json "$@" 2>/dev/null | python3 -c '
 import collections, json, sys
 n = collections.Counter()
-for x in json.load(sys.stdin):
+for x in map(json.loads, sys.stdin):
     if x.get("calls") and "function" in x:
         n[x["function"]] += x["calls"]
 for k in sorted(n):
@@ -53,7 +53,7 @@ record() {
 	devtrace check f.db >checked 2>&1 || { cat checked; return 1; }
 	devtrace report --left-out --json f.db >left.json
 	for f in get leaf slow; do
-		[ "$(($(of $f f.db) + $(python3 -c 'import json, sys; print(sum(x["calls"] for x in json.load(open("left.json")) if x["left_out"] == sys.argv[1]))' $f)))" = "$(counted $f)" ] ||
+		[ "$(($(of $f f.db) + $(python3 -c 'import json, sys; print(sum(x["calls"] for x in map(json.loads, open("left.json")) if x["function"] == sys.argv[1]))' $f)))" = "$(counted $f)" ] ||
 			{ echo "$words: $f: $(of $f f.db) written, $(counted $f) made"; cat left.json; return 1; }
 	done
 }
@@ -96,13 +96,13 @@ record() {
 	# what is left out was shorter, what is written is longer
 	python3 - <<-'PY'
 		import json
-		assert all(x["max"] < 900000 for x in json.load(open("left.json"))), open("left.json").read()
+		assert all(x["max_ns"] < 900000 for x in map(json.loads, open("left.json"))), open("left.json").read()
 	PY
 	devtrace report --json f.db | python3 -c '
 import json, sys
-for x in json.load(sys.stdin):
+for x in map(json.loads, sys.stdin):
     if x.get("function"):
-        assert x["min"] > 899000 or x["timed"] < x["calls"], x'
+        assert x["min_ns"] > 899000 or x["timed"] < x["calls"], x'
 	record 'time>900us function:slow'
 	[ "$(calls f.db)" = "slow $(counted slow)" ]
 	record 'time<900us function:slow'
@@ -119,10 +119,10 @@ for x in json.load(sys.stdin):
 	# times: slow takes a millisecond at least, and all of it is its own
 	python3 - <<-'PY'
 		import json
-		x = {x["left_out"]: x for x in json.load(open("left.json"))}
-		assert x["slow"]["min"] >= 1e6 and x["slow"]["self"] == x["slow"]["total"], x["slow"]
-		assert abs(x["work"]["total"] - x["work"]["self"] - sum(x[f]["total"] for f in ("slow",))) < 0.5 * x["work"]["total"]
-		assert x["parse"]["self"] < x["parse"]["total"]
+		x = {x["function"]: x for x in map(json.loads, open("left.json"))}
+		assert x["slow"]["min_ns"] >= 1e6 and x["slow"]["self_ns"] == x["slow"]["total_ns"], x["slow"]
+		assert abs(x["work"]["total_ns"] - x["work"]["self_ns"] - sum(x[f]["total_ns"] for f in ("slow",))) < 0.5 * x["work"]["total_ns"]
+		assert x["parse"]["self_ns"] < x["parse"]["total_ns"]
 	PY
 }
 
@@ -131,8 +131,8 @@ for x in json.load(sys.stdin):
 	devtrace report --left-out --json f.db >left.json
 	python3 - <<-'PY'
 		import json
-		x = {x["left_out"]: x for x in json.load(open("left.json"))}
-		assert x["deep"]["calls"] >= 100000 and x["deep"]["total"] <= x["main"]["total"], x
+		x = {x["function"]: x for x in map(json.loads, open("left.json"))}
+		assert x["deep"]["calls"] >= 100000 and x["deep"]["total_ns"] <= x["main"]["total_ns"], x
 	PY
 }
 
@@ -155,8 +155,8 @@ for x in json.load(sys.stdin):
 				read = lambda f: {k: int(v) for k, v in (l.rsplit(" ", 1) for l in open(f))}
 				wanted, written, made = read("wanted"), read("written"), read(sys.argv[2])
 				left = collections.Counter()
-				for x in json.load(open("left.json")):
-				    left[x["left_out"]] += x["calls"]
+				for x in map(json.loads, open("left.json")):
+				    left[x["function"]] += x["calls"]
 				for f in made:
 				    assert wanted.get(f, 0) <= written.get(f, 0), (sys.argv[1], f, wanted.get(f), written.get(f))
 				    # of what changes stacks, exits are seen that belong to no entry
@@ -323,7 +323,7 @@ for x in json.load(sys.stdin):
 		devtrace record -F work -F leaf --filter "$words" -o f.db ./named ./other >/dev/null 2>err || { cat err; false; }
 		[ "$(devtrace sql -n f.db 'SELECT count(*) FROM calls')" = "$want" ] || { echo "$words: $(devtrace sql -n f.db 'SELECT count(*) FROM calls'), not $want"; false; }
 		devtrace check f.db >checked 2>&1 || { cat checked; false; }
-		[ "$want" = 3722 ] || [ "$(devtrace report --left-out --json f.db | python3 -c 'import json, sys; print(sum(x["calls"] for x in json.load(sys.stdin)))')" = $((3722 - want)) ]
+		[ "$want" = 3722 ] || [ "$(devtrace report --left-out --json f.db | python3 -c 'import json, sys; print(sum(x["calls"] for x in map(json.loads, sys.stdin)))')" = $((3722 - want)) ]
 	done <<-'TEXT'
 		1000 thread:beta
 		2000 thread:alpha thread:gamma
@@ -457,7 +457,7 @@ end() {
 }
 
 left() {
-	devtrace report --left-out --json p.db | python3 -c 'import json, sys; print(sum(x["calls"] for x in json.load(sys.stdin) if x["left_out"] == sys.argv[1]))' "$1"
+	devtrace report --left-out --json p.db | python3 -c 'import json, sys; print(sum(x["calls"] for x in map(json.loads, sys.stdin) if x["function"] == sys.argv[1]))' "$1"
 }
 
 @test "sieve: other words by ctl while it records" {

@@ -48,7 +48,7 @@ teardown_file() {
 
 # rows FILE [OPTION]...: each row of the first sum, KEY... CALLS, sorted
 rows() {
-	devtrace sum --json "${@:2}" "$1" 2>/dev/null | python3 -c '
+	devtrace sum --json "${@:2}" "$1" 2>/dev/null | nested | python3 -c '
 import json, sys
 for r in sorted(json.load(sys.stdin)[0]["rows"], key=str):
     print(*r["key"].values(), r["calls"])' | sort
@@ -64,7 +64,7 @@ counted() {
 		devtrace record -o s.db --sum 'count by function' --sum 'hist(size) if get' --sum 'count by result if get result<0' \
 			--sum 'time if slow' --sum 'count by caller if leaf' --sum 'count by depth' "$prog" 200 2 >out 2>err
 		devtrace check s.db
-		devtrace sum --json s.db >s.json
+		devtrace sum --json s.db | nested >s.json
 		grep -q 'none was written: they were summed up' err || { cat err; false; }
 		python3 - <<-'PY'
 			import json
@@ -78,9 +78,9 @@ counted() {
 			# size>4 is 5 to 7, of the bucket from 4 on
 			assert dict(map(tuple, get["buckets"]))[4] > n["get-large"] > 0
 			assert s[2][(-1,)]["calls"] == n["get-failed"] and len(s[2]) == 1
-			assert s[3][()]["calls"] == n["slow"] and s[3][()]["min"] >= 1e6
+			assert s[3][()]["calls"] == n["slow"] and s[3][()]["min_ns"] >= 1e6
 			# the least that is known of its own clock: a millisecond each
-			assert s[3][()]["sum"] >= n["slow"] * 1e6
+			assert s[3][()]["total_ns"] >= n["slow"] * 1e6
 			assert sum(r["calls"] for r in s[4].values()) == n["leaf"] and s[4][("get",)]["calls"] == n["get"]
 			assert s[5][(2,)]["calls"] == n["depth-2"] and s[5][(3,)]["calls"] == n["depth-3"]
 		PY
@@ -97,18 +97,18 @@ counted() {
 		devtrace record -o s.db "${words[@]/#/--sum=}" "$dir/$p" >/dev/null 2>&1 || want=$?
 		[ $want = $status ]
 		devtrace check s.db >checked 2>&1 || { echo "$p:"; cat checked; false; }
-		devtrace sum --json s.db >made.json 2>/dev/null
-		devtrace sum --json "${words[@]/#/-e}" all.db >read.json 2>/dev/null
+		devtrace sum --json s.db 2>/dev/null | nested >made.json
+		devtrace sum --json "${words[@]/#/-e}" all.db 2>/dev/null | nested >read.json
 		python3 - "$p" <<-'PY'
 			import json, sys
 			made, read = json.load(open("made.json")), json.load(open("read.json"))
 			for m, r in zip(made, read):
-			    assert m["words"] == r["words"]
+			    assert m["sum"] == r["sum"]
 			    # how many of a chain of jumps have a result is decided by simpler rules while recording; addresses differ
 			    rows = lambda x: {json.dumps(y["key"]): (y["calls"],) + ((y.get("unknown"),) if sys.argv[1] == "recursion" else ()) for y in x["rows"]}
 			    if rows(m) != rows(r):
 			        a, b = rows(m), rows(r)
-			        print(sys.argv[1], m["words"], [(k, a.get(k), b.get(k)) for k in {**a, **b} if a.get(k) != b.get(k)][:10])
+			        print(sys.argv[1], m["sum"], [(k, a.get(k), b.get(k)) for k in {**a, **b} if a.get(k) != b.get(k)][:10])
 			        sys.exit(1)
 		PY
 	done
@@ -123,7 +123,7 @@ counted() {
 		devtrace report --json all.db 2>/dev/null | python3 -c '
 import collections, json, sys
 n = collections.Counter()
-for x in json.load(sys.stdin):
+for x in map(json.loads, sys.stdin):
     if x.get("calls") and "function" in x:
         n[x["function"]] += x["calls"]
 for k in sorted(n):
@@ -136,7 +136,7 @@ for k in sorted(n):
 
 @test "sums: over a trace, what SQL says of it" {
 	devtrace record -l -o ls.db ls -lR /usr/include/x86_64-linux-gnu >/dev/null 2>err
-	devtrace sum --json -e 'time by function' -e 'result by function' -e 'count by function, thread' ls.db >s.json
+	devtrace sum --json -e 'time by function' -e 'result by function' -e 'count by function, thread' ls.db | nested >s.json
 	devtrace sql --json ls.db "SELECT function AS name, count(*) AS n, sum(duration) AS ns, min(duration) AS least, max(duration) AS most,
 		sum(NOT timed) AS odd FROM calls WHERE begin IS NOT NULL GROUP BY 1" >sql.json
 	python3 - <<-'PY'
@@ -148,7 +148,7 @@ for k in sorted(n):
 		    r = s[0][(x["name"],)]
 		    assert r["calls"] == x["n"] and s[1][(x["name"],)]["calls"] == x["n"], (x, r)
 		    if not x["odd"]:
-		        assert abs(r["sum"] - x["ns"]) <= x["n"] and abs(r["max"] - x["most"]) <= 1 and abs(r["min"] - x["least"]) <= 1, (x, r)
+		        assert abs(r["total_ns"] - x["ns"]) <= x["n"] and abs(r["max_ns"] - x["most"]) <= 1 and abs(r["min_ns"] - x["least"]) <= 1, (x, r)
 	PY
 }
 
@@ -157,7 +157,7 @@ for k in sorted(n):
 	local words=(cat one two one "$PWD/two" missing one)
 	devtrace record -l -o s.db --sum 'count by path, error if open open64' --sum 'sum(count) by function if read' "${words[@]}" >/dev/null 2>&1 || true
 	strace -o log -e trace=openat,open,read "${words[@]}" >/dev/null 2>&1 || true
-	devtrace sum --json s.db >s.json
+	devtrace sum --json s.db | nested >s.json
 	python3 - "$PWD" <<-'PY'
 		import collections, json, re, sys
 		want = collections.Counter()
@@ -175,20 +175,20 @@ for k in sorted(n):
 	devtrace record -o s.db --sum 'n by n if key' --sum 'result if key' --sum 'hist(x) by y if real' --sum 'result if real' \
 		--sum 'count by name if text' --sum 'len by name, caller if text' "$dir/many" 70000 >/dev/null 2>&1
 	devtrace check s.db
-	devtrace sum --json s.db >s.json
+	devtrace sum --json s.db | nested >s.json
 	python3 - <<-'PY'
 		import json
 		s = json.load(open("s.json"))
 		assert s[0]["calls"] == 70003 and len(s[0]["rows"]) == 65536 and s[0]["others"] == 70003 - 65536
-		assert all(r["calls"] == 1 and r["sum"] == r["key"]["n"] == r["min"] for r in s[0]["rows"])
+		assert all(r["calls"] == 1 and r["total"] == r["key"]["n"] == r["min"] for r in s[0]["rows"])
 		m = 2**64 - 1
 		# more than 64 bits
 		results = [3 * i for i in range(70000)] + 3 * [3 * m % 2**64]
 		r = s[1]["rows"][0]
-		assert (r["sum"], r["min"], r["max"]) == (sum(results), 0, max(results)), r
+		assert (r["total"], r["min"], r["max"]) == (sum(results), 0, max(results)), r
 		# what is in vector registers is recorded with -A only
 		assert s[2]["rows"][0]["unknown"] == 10
-		assert s[3]["rows"][0]["sum"] == 45 and s[3]["rows"][0]["avg"] == 4.5 and s[3]["rows"][0]["unknown"] == 0
+		assert s[3]["rows"][0]["total"] == 45 and s[3]["rows"][0]["avg"] == 4.5 and s[3]["rows"][0]["unknown"] == 0
 		# without -A texts are not recorded: their addresses are what is known
 		assert len(s[4]["rows"]) == 3 and sum(r["calls"] for r in s[4]["rows"]) == 7
 	PY
@@ -198,17 +198,17 @@ for k in sorted(n):
 	grep -q '4467  calls with other keys: a sum has 65536 rows, of 64 MB, at most' table
 	words=('len by name, caller if text' 'hist(x) by y if real' 'x by x if real')
 	devtrace record -o t.db -A text -A real "${words[@]/#/--sum=}" "$dir/many" >/dev/null 2>&1
-	devtrace sum --json t.db >t.json
+	devtrace sum --json t.db | nested >t.json
 	devtrace record -o w.db -A text -A real "$dir/many" >/dev/null 2>&1
-	devtrace sum --json "${words[@]/#/-e}" w.db >w.json
+	devtrace sum --json "${words[@]/#/-e}" w.db | nested >w.json
 	python3 - <<-'PY'
 		import json
-		t = {r["key"]["name"]: (r["calls"], r["sum"]) for r in json.load(open("t.json"))[0]["rows"]}
+		t = {r["key"]["name"]: (r["calls"], r["total"]) for r in json.load(open("t.json"))[0]["rows"]}
 		assert t == {"odd": (3, 9), "": (2, 6), "a text of more than thirty-two bytes, as they are": (2, 6)}, t
 		assert json.load(open("w.json")) == json.load(open("t.json"))
 		s = json.load(open("t.json"))
 		r = s[1]["rows"][0]
-		assert r["key"]["y"] == 2 and r["sum"] == 22.5 and r["max"] == 4.5 and r["min"] == 0 and r["buckets"] == [[0, 2], [1, 2], [2, 4], [4, 2]], r
+		assert r["key"]["y"] == 2 and r["total"] == 22.5 and r["max"] == 4.5 and r["min"] == 0 and r["buckets"] == [[0, 2], [1, 2], [2, 4], [4, 2]], r
 		assert sorted(r["key"]["x"] for r in s[2]["rows"]) == [i * 0.5 for i in range(10)], s[2]
 	PY
 }

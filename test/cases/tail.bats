@@ -105,8 +105,8 @@ agree() {
 	# report, from the same: total and calls
 	devtrace report --json t.db | python3 -c '
 import json, sys
-for f in json.load(sys.stdin):
-    if "function" in f: print(f["function"], f["calls"], f["tail"], f["timed"], "%.0f" % f["self"])' | grep -v '^_' | sort >report
+for f in map(json.loads, sys.stdin):
+    if "function" in f: print(f["function"], f["calls"], f["tail"], f["timed"], "%.0f" % f["self_ns"])' | grep -v '^_' | sort >report
 	ask "SELECT function, count(*), sum(ended = 'tail'), sum(timed), printf('%.0f', sum(self)) FROM calls GROUP BY 1 ORDER BY 1" | tr , ' ' | grep -v '^_' | sort >sql
 	# self times are rounded otherwise
 	diff -u <(cut -d' ' -f1-4 sql) <(cut -d' ' -f1-4 report)
@@ -136,11 +136,11 @@ for f in json.load(sys.stdin):
 	python3 - $turns <<-'P'
 		import json, sys
 		turns = int(sys.argv[1])
-		f = {x["function"]: x for x in json.load(open("report")) if "function" in x}
+		f = {x["function"]: x for x in map(json.loads, open("report")) if "function" in x}
 		assert f["ping"]["calls"] + f["pong"]["calls"] == turns + 1, f
 		# all but the last one end in a tail call
 		assert f["ping"]["tail"] + f["pong"]["tail"] == turns, f
-		assert f["ping"]["self"] + f["pong"]["self"] <= f["ping"]["total"] * 1.01, f
+		assert f["ping"]["self_ns"] + f["pong"]["self_ns"] <= f["ping"]["total_ns"] * 1.01, f
 	P
 	# the first are held open, one in the other, until the end, those behind end with their jump
 	[ "$(ask "SELECT max(depth), sum(flags & 512 != 0), sum(ended = 'tail') FROM calls")" = "16,$((turns - 16)),$turns" ]

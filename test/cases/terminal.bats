@@ -260,3 +260,149 @@ setup_file() {
 	run devtrace calls --units h u.db
 	[ "$status" = 2 ]
 }
+
+@test "report: at 80 columns names are seen whole, and as many columns as have room beside them" {
+	local at=0
+	{
+		printf 'clock 0 0\nclock 2000000 1000000\nthread 1 main\n'
+		for name in main parse_the_whole_configuration_file 'std::vector<std::basic_string<char>>::_M_realloc_insert<std::basic_string<char>&>'; do
+			at=$((at + 1000))
+			printf 'function %s\nE %s 0x1000 %d\nX %s 0x1000 %d\n' "$name" "$name" $at "$name" $((at + 500))
+		done
+	} | writetrace n.db
+	devtrace report n.db >whole
+	[ "$(widest <whole)" -gt 150 ]
+	COLUMNS=20 devtrace report n.db | cmp - whole
+	for columns in 1 2 14 20 34 50 80 120 250; do
+		on "$columns" '' devtrace report --no-pager n.db >shown
+		[ "$(widest <shown)" -le "$columns" ]
+		[ "$(wc -l <shown)" = 4 ]
+		[ "$columns" -lt 80 ] || [ "$(grep -c -e '  main$' -e '  parse_the_whole_configuration_file$' shown)" = 2 ]
+		# the middle is left out, not what differs
+		[ "$columns" -lt 34 ] || [ "$columns" = 250 ] || grep -q '  std::.*….*&>$' shown
+	done
+	on 80 '' devtrace report --no-pager n.db | head -n 1 | grep -qx ' *total  *self  *calls  function  *' || on 80 '' devtrace report --no-pager n.db | head -n 1 | grep -qx ' *total  *self  *calls  function'
+	on 250 '' devtrace report --no-pager n.db | cmp - whole
+	on 80 '' devtrace report --wide --no-pager n.db | cmp - whole
+	# what is sorted by is there, and what was asked for
+	on 40 '' devtrace report -s p99 --no-pager n.db | head -n 1 | grep -q p99
+	on 60 '' devtrace report -O max,stddev,calls --no-pager n.db | head -n 1 | grep -q '^ *max  *stddev  *calls  function'
+	LC_ALL=C on 60 '' devtrace report --no-pager n.db >shown
+	! grep -q '[^ -~]' shown || false
+	grep -q '  std::.*>.*&>$' shown
+}
+
+# listings FILE: commands that print a listing of a trace, a line each
+listings() {
+	cat <<-E
+	calls $1
+	calls -O since,duration,thread $1
+	report $1
+	report --by thread,function $1
+	graph -m 0 $1
+	diff $1 $1
+	diff --first $1 $1
+	cat $1
+	cat -l $1
+	cat -c $1
+	hist --durations $1
+	count $1
+	sum -e count $1
+	sql $1 SELECT+*+FROM+calls
+	list $PWD/p
+	E
+}
+
+@test "every listing: 20 columns, TERM unknown, LANG=C, NO_COLOR, the pager, and none of it elsewhere" {
+	sample
+	echo 'int main(void) { return 0; }' >p.c
+	gcc -B"$build/lib" -o p p.c
+	printf '#!/bin/sh\ncat >"$PAGED"\n' >page
+	chmod +x page
+	export PAGED=$PWD/paged
+	while read -r -a words; do
+		words=(devtrace "${words[@]//+/ }")
+		"${words[@]}" >whole 2>err
+		for columns in 20 80; do
+			on "$columns" '' "${words[@]}" --no-pager >shown
+			[ "$(widest <shown)" -le "$columns" ] || { echo "${words[*]}: $(widest <shown)"; false; }
+			[ -s shown ]
+		done
+		TERM=unknown on 20 '' "${words[@]}" >shown # no pager, no colours
+		! grep -q $'\033' shown || false
+		NO_COLOR=1 on 80 '' "${words[@]}" --no-pager >shown
+		! grep -q $'\033' shown || false
+		LC_ALL=C on 30 '' "${words[@]}" --no-pager --color never >shown
+		! grep -q '[^ -~]' shown || false
+		rm -f paged
+		PAGER=$PWD/page on 80 '' "${words[@]}" >shown
+		[ ! -s shown ] && [ -s paged ] || { echo "${words[*]}: no pager"; cat shown; false; }
+		rm paged
+		PAGER=$PWD/page "${words[@]}" 2>/dev/null | cmp - whole
+		[ ! -e paged ]
+		COLUMNS=20 LC_ALL=C.UTF-8 "${words[@]}" 2>/dev/null | cmp - whole
+		# without a home, and where nothing can be written
+		env -u HOME -u TMPDIR -u XDG_RUNTIME_DIR "${words[@]}" 2>/dev/null | cmp - whole
+	done < <(listings devtrace.db)
+}
+
+@test "a reader that has seen enough ends every listing quietly, by SIGPIPE" {
+	maketrace -n 60000 long.db
+	while read -r -a words; do
+		words=(devtrace "${words[@]//+/ }")
+		case "${words[*]}" in *list* | *sum* | *count* | *hist*) continue ;; esac # too short for a pipe to fill
+		bash -c 'set -o pipefail; "$@" 2>err | head -n 1 >first; echo "${PIPESTATUS[0]}"' sh "${words[@]}" >status
+		grep -qxE '141|0' status
+		! grep -v 'note: ' err || false
+		[ -s first ]
+	done < <(listings long.db)
+	bash -c 'devtrace cat long.db | head -n 1 >first; echo "${PIPESTATUS[0]}"' | grep -qx 141
+	bash -c 'devtrace sql long.db "SELECT * FROM calls" | head -n 1 >first; echo "${PIPESTATUS[0]}"' | grep -qx 141
+}
+
+@test "listings of a trace on a read-only file system" {
+	unshare -rm true 2>/dev/null || skip "no mounts here"
+	sample
+	echo 'int main(void) { return 0; }' >p.c
+	gcc -B"$build/lib" -o p p.c
+	mkdir ro
+	cp devtrace.db ro/t.db
+	while read -r -a words; do
+		words=(devtrace "${words[@]//+/ }")
+		"${words[@]/ro\/t.db/devtrace.db}" 2>/dev/null | sed 's/devtrace\.db/ro\/t.db/' >whole
+		unshare -rm sh -c 'mount -t tmpfs none ro && cp devtrace.db ro/t.db && mount -o remount,ro ro && ! touch ro/x 2>/dev/null && exec "$@"' sh "${words[@]}" 2>err >shown ||
+			{ cat err; echo "${words[*]}"; false; }
+		cmp shown whole
+		[ ! -s err ] || ! grep -v 'records were lost' err || false
+	done < <(listings ro/t.db)
+}
+
+@test "devtrace PROG: fields, units and colours as calls has them; what is wrong is said before it runs" {
+	cat >p.c <<-'C'
+	#include <stdio.h>
+	#include <stdlib.h>
+	__attribute__((noipa)) int twice(int n) { return 2 * n; }
+	__attribute__((noipa)) void leave(void) { exit(0); }
+	int main(int argc, char **argv) { fclose(fopen("ran", "w")); if (argc > 1) leave(); return twice(20) - 40; }
+	C
+	gcc -O1 -g -B"$build/lib" -o p p.c
+	devtrace -F twice --fields thread,depth,duration --units ns ./p >shown 2>err
+	grep -qE '^ +[0-9]+ +0 +[0-9]+ ns +twice\(n=20\) = 40$' shown
+	grep -q '^# *thread *depth *duration *call$' shown
+	devtrace -F leave --color always ./p more | grep -q $'\033'
+	devtrace -c -F twice -O calls,stddev ./p | head -n 1 | grep -qx ' *calls *stddev  function'
+	rm ran
+	for wrong in '--fields bogus' '--units h' '--color red' '-c --fields time' '-c --units ns' '--sum count --fields time'; do
+		run devtrace $wrong ./p
+		[ "$status" = 2 ]
+		[[ $output == devtrace:* ]]
+		[ ! -e ran ]
+	done
+	for command in record attach; do
+		run devtrace $command --units ns ./p
+		[ "$status" = 2 ]
+	done
+	# at a terminal it goes there, and through no pager
+	[ "$(PAGER=false on 80 '' devtrace -F twice ./p | grep -c twice)" = 1 ]
+	[ "$(PAGER=false on 80 '' devtrace -c -F twice ./p | grep -c twice)" = 1 ]
+}

@@ -115,7 +115,7 @@ values() {
 	devtrace record -o f.db --last 200ms --filter 'handle' --sum 'count by function' "$dir/server" 2000 >/dev/null 2>&1 || true
 	devtrace check f.db
 	# sums are of all
-	devtrace sum --json f.db 2>/dev/null | python3 -c '
+	devtrace sum --json f.db 2>/dev/null | nested | python3 -c '
 import json, sys
 n = {r["key"]["function"]: r["calls"] for r in json.load(sys.stdin)[0]["rows"]}
 assert n["handle"] == n["part"] == 2000, n'
@@ -171,7 +171,7 @@ whole() {
 	[ "$(tail -n 1 got)" -lt 900 ]
 	whole r.db handle 0 999
 	# the sums as they were then
-	devtrace sum --json slow.db 2>/dev/null | python3 -c '
+	devtrace sum --json slow.db 2>/dev/null | nested | python3 -c '
 import json, sys
 n = {r["key"]["function"]: r["calls"] for r in json.load(sys.stdin)[0]["rows"]}
 assert 601 <= n["handle"] <= 800 and 601 <= n["part"] <= 800, n'

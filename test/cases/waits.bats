@@ -62,27 +62,27 @@ setup() {
 	python3 - "$dir" <<-'PY'
 		import json, sys
 		d = sys.argv[1]
-		rows = {r["function"]: r for r in json.load(open(d + "/report.json")) if "function" in r}
-		held = sum(r["total"] for r in json.load(open(d + "/report.json")) if "function" not in r)
+		rows = {r["function"]: r for r in map(json.loads, open(d + "/report.json")) if "function" in r}
+		held = sum(r["total_ns"] for r in map(json.loads, open(d + "/report.json")) if "function" not in r)
 		for line in open(d + "/said"):
 		    name, cpu, wall = line.split()
 		    cpu, wall, r = float(cpu) * 1e6, float(wall) * 1e6, rows[name]
 		    # the kernel counts the switching itself as processor time; what tracing took is in both
-		    assert abs(r["cpu"] - cpu) < 0.05 * cpu + 3e6, (name, r, cpu)
+		    assert abs(r["cpu_ns"] - cpu) < 0.05 * cpu + 3e6, (name, r, cpu)
 		    # what it waited for devtrace is in no call's time
-		    missing, most = wall - cpu - r["wait"], 0.05 * (wall - cpu) + 5e6
+		    missing, most = wall - cpu - r["wait_ns"], 0.05 * (wall - cpu) + 5e6
 		    assert -most < missing < most + held, (name, r, wall - cpu, held)
-		    assert abs(r["cpu"] + r["wait"] - r["total"]) < 2, r
-		assert rows["compute"]["preempted"] == rows["compute"]["wait"]
-		assert rows["nap"]["self_wait"] >= 0.99 * rows["nap"]["wait"] and rows["nap"]["preempted"] < 0.5 * rows["nap"]["wait"]
-		assert rows["both"]["self_wait"] < 0.5 * rows["both"]["wait"]
+		    assert abs(r["cpu_ns"] + r["wait_ns"] - r["total_ns"]) < 2, r
+		assert rows["compute"]["preempted_ns"] == rows["compute"]["wait_ns"]
+		assert rows["nap"]["self_wait_ns"] >= 0.99 * rows["nap"]["wait_ns"] and rows["nap"]["preempted_ns"] < 0.5 * rows["nap"]["wait_ns"]
+		assert rows["both"]["self_wait_ns"] < 0.5 * rows["both"]["wait_ns"]
 		PY
 	# the table has the same, sorted
 	run "$dt" report -s selfwait "$dir/m.db"
 	[[ "${lines[0]}" == *" cpu "*" wait "*" self wait "*" calls "* ]]
 	"$dt" report --json "$dir/m.db" | python3 -c '
 import json, sys
-rows = sorted((r for r in json.load(sys.stdin) if r.get("timed") and "function" in r), key=lambda r: -r["self_wait"])
+rows = sorted((r for r in map(json.loads, sys.stdin) if r.get("timed") and "function" in r), key=lambda r: -r["self_wait_ns"])
 print(rows[0]["function"])' >"$dir/first"
 	[[ "${lines[1]}" == *"  $(cat "$dir/first")" ]]
 }
@@ -92,29 +92,29 @@ print(rows[0]["function"])' >"$dir/first"
 	"$dt" sql --json "$dir/m.db" "SELECT function, sum(self_waited) AS self, sum(waited) FILTER (WHERE NOT recursive) AS total,
 		sum(preempted) FILTER (WHERE NOT recursive) AS preempted, sum(waited > duration OR self_waited > self) AS bad
 		FROM calls WHERE timed GROUP BY function" >"$dir/sql.json"
-	"$dt" graph --json -F nap -F both "$dir/m.db" nap >"$dir/graph.json"
+	"$dt" graph --json -F nap -F both "$dir/m.db" nap | nested >"$dir/graph.json"
 	"$dt" flame --off -w 100000 -o "$dir/off.svg" "$dir/m.db"
 	python3 - "$dir" <<-'PY'
 		import json, re, sys
 		d = sys.argv[1]
-		rows = {r["function"]: r for r in json.load(open(d + "/report.json")) if "function" in r}
+		rows = {r["function"]: r for r in map(json.loads, open(d + "/report.json")) if "function" in r}
 		sql = open(d + "/sql.json").read()
 		sql = json.loads(sql) if sql.lstrip().startswith("[") else [json.loads(x) for x in sql.splitlines()]
 		assert len(sql) >= 5
 		for q in sql:
 		    r = rows[q["function"]]
-		    assert abs(q["self"] - r["self_wait"]) < 10 and abs(q["total"] - r["wait"]) < 10 and not q["bad"], (q, r)
-		    assert abs(q["preempted"] - r["preempted"]) < 10, (q, r)
+		    assert abs(q["self"] - r["self_wait_ns"]) < 10 and abs(q["total"] - r["wait_ns"]) < 10 and not q["bad"], (q, r)
+		    assert abs(q["preempted"] - r["preempted_ns"]) < 10, (q, r)
 		nap = json.load(open(d + "/graph.json"))[0]
-		assert abs(nap["wait"] - rows["nap"]["wait"]) < 10, nap
-		both = [x for x in nap["called_by"] if x["function"] == "both"][0]
-		assert both["wait"] <= nap["wait"]
+		assert abs(nap["wait_ns"] - rows["nap"]["wait_ns"]) < 10, nap
+		both = [x for x in nap["caller"] if x["function"] == "both"][0]
+		assert both["wait_ns"] <= nap["wait_ns"]
 		# the boxes' own times in the picture
 		own = {}
 		for name, ms in re.findall(r"<title>(\w+): [\d.]+ ms, itself ([\d.]+) ms", open(d + "/off.svg").read()):
 		    own[name] = own.get(name, 0) + float(ms)
 		for name in ("nap", "compute"):
-		    assert abs(own[name] * 1e6 - rows[name]["self_wait"]) < 2e6, (name, own[name])
+		    assert abs(own[name] * 1e6 - rows[name]["self_wait_ns"]) < 2e6, (name, own[name])
 		assert "off the processor" in open(d + "/off.svg").read()
 		PY
 }
@@ -200,14 +200,14 @@ print(rows[0]["function"])' >"$dir/first"
 	python3 - "$dir" <<-'PY'
 		import json, sys
 		d = sys.argv[1]
-		rows = {(r["function"], r["for"]): r for r in json.load(open(d + "/kinds.json"))}
+		rows = {(r["function"], r["for"]): r for r in map(json.loads, open(d + "/kinds.json"))}
 		said = {k: float(v) * 1e6 for k, v in (x.split() for x in open(d + "/kinds.said"))}
 		nap = rows["usleep", "time to pass"]
 		# the pipe was seen, unless the machine had no time for it
 		(read,) = [r for k, r in rows.items() if k[0] == "read" and (k[1] == "data to read" or k[1].startswith("pipe:["))]
 		# the child's usleep of 100 ms is one more
-		assert nap["times"] == 11 and abs(nap["wait"] - 100e6 - said["usleep"]) < 0.1 * said["usleep"] + 20e6, nap
-		assert read["times"] == 1 and abs(read["wait"] - said["read"]) < 0.1 * said["read"] + 10e6, read
+		assert nap["times"] == 11 and abs(nap["wait_ns"] - 100e6 - said["usleep"]) < 0.1 * said["usleep"] + 20e6, nap
+		assert read["times"] == 1 and abs(read["wait_ns"] - said["read"]) < 0.1 * said["read"] + 10e6, read
 		PY
 	run "$dt" report --waits "$dir/k.db"
 	[[ "${lines[0]}" == *" wait "*" times "*" for "*"function" && "${lines[1]}" == *" time to pass "*"usleep" ]]
@@ -350,4 +350,81 @@ watch_waits() {
 	[ "$(cat "$dir/longest")" -lt 1000 ] || { cat "$dir/longest"; false; }
 	sqlite3 "$dir/u.db" 'SELECT what FROM waited' | grep -q '^path'
 	"$dt" check -q "$dir/u.db"
+}
+
+@test "waits: calls --fields cpu, wait and core: each call's, against sql, the records, and the program's clocks" {
+	"$dt" calls -O cpu,wait,duration,core,thread,module --units ns --no-header "$dir/m.db" >"$dir/fields"
+	"$dt" sql --json "$dir/m.db" 'SELECT function, thread, duration, waited, module FROM calls WHERE timed' >"$dir/one.json"
+	"$dt" cat -l "$dir/m.db" | grep -w kind=X >"$dir/exits"
+	python3 - "$dir" <<-'PY'
+		import collections, json, re, sys
+		d = sys.argv[1]
+		said = {n: (float(c) * 1e6, float(w) * 1e6) for n, c, w in (l.split() for l in open(d + "/said"))}
+		line = re.compile(r" *(\d+) ns +(\d+) ns +(\d+) ns +(\d+) +(\d+)  (\S+) +(?:\}.*?/\* )?(\w+)")
+		got = [m.groups() for m in map(line.match, open(d + "/fields")) if m]
+		assert len(got) > 60, len(got)
+		for cpu, wait, took, *_ in got:
+		    assert abs(int(cpu) + int(wait) - int(took)) <= 1
+		sql = [json.loads(l) for l in open(d + "/one.json")]
+		key = lambda r: (r["function"], r["thread"], round(r["duration"]), round(r["waited"]), r["module"])
+		want = collections.Counter(map(key, sql))
+		have = collections.Counter((f, int(t), int(took), int(wait), m) for cpu, wait, took, core, t, m, f in got)
+		# the last digit is rounded at other places
+		near = lambda a: sorted((f, t, m) for (f, t, _, _, m), n in a.items() for _ in range(n))
+		odd = collections.Counter(near(want)), collections.Counter(near(have))
+		assert odd[0] == odd[1], (odd[0] - odd[1], odd[1] - odd[0])
+		assert abs(sum(k[2] * n for k, n in want.items()) - sum(k[2] * n for k, n in have.items())) <= 2 * len(got)
+		assert abs(sum(k[3] * n for k, n in want.items()) - sum(k[3] * n for k, n in have.items())) <= 2 * len(got)
+		# on which core: that of the record with which the call ended
+		exits = collections.Counter()
+		for l in open(d + "/exits"):
+		    f = dict(x.split("=", 1) for x in l.split() if "=" in x)
+		    exits[f.get("function"), int(f["tid"]), int(f["core"])] += 1
+		mine = collections.Counter((f, int(t), int(core)) for cpu, wait, took, core, t, m, f in got)
+		for k in mine:
+		    assert mine[k] <= exits[k], (k, mine[k], exits[k])
+		assert sum(mine.values()) >= 0.9 * sum(exits.values())
+		for f in ("compute", "nap"):
+		    cpu = sum(int(g[0]) for g in got if g[6] == f)
+		    wait = sum(int(g[1]) for g in got if g[6] == f)
+		    assert abs(cpu - said[f][0]) < 0.05 * said[f][0] + 3e6, (f, cpu, said[f])
+		    assert abs(wait - (said[f][1] - said[f][0])) < 0.05 * said[f][1] + 5e6, (f, wait, said[f])
+	PY
+}
+
+@test "calls --fields core and module: of a program that says on which core it is, and by nm" {
+	cat >"$dir/pinned.c" <<-'C'
+		#define _GNU_SOURCE
+		#include <sched.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		__attribute__((noipa)) int here(int i) { return i; }
+		int main(void)
+		{
+			cpu_set_t all, one;
+			sched_getaffinity(0, sizeof(all), &all);
+			for (int c = 0; c < CPU_SETSIZE; c++) {
+				if (!CPU_ISSET(c, &all))
+					continue;
+				CPU_ZERO(&one);
+				CPU_SET(c, &one);
+				sched_setaffinity(0, sizeof(one), &one);
+				printf("%d %d\n", here(c), sched_getcpu());
+				free(malloc(10));
+			}
+		}
+	C
+	gcc -O1 -g -B"$root/build/lib" -fno-builtin -o "$dir/pinned" "$dir/pinned.c"
+	"$dt" record -F here -o "$dir/pin.db" "$dir/pinned" | sort -n >"$dir/cores"
+	"$dt" calls -O core --no-header "$dir/pin.db" | sed -n 's/^ *\([0-9]*\)  here(i=\([0-9]*\)).*/\2 \1/p' | sort -n | diff "$dir/cores" -
+	"$dt" record -l -o "$dir/lib.db" "$dir/pinned" >/dev/null
+	"$dt" calls -O module --no-header "$dir/lib.db" | sed -nE 's/^(\S+) +(malloc|free|sched_getcpu|sched_setaffinity)\(.*/\1 \2/p' | sort -u >"$dir/modules"
+	[ "$(wc -l <"$dir/modules")" -ge 3 ]
+	libc=$(ldd "$dir/pinned" | awk '$1 ~ /^libc\./ { print $3 }')
+	while read -r module function; do
+		[ "$module" = "$(basename "$(readlink -f "$libc")")" ] || [ "$module" = "$(basename "$libc")" ]
+		nm -D --defined-only "$libc" | grep -qE " [TWi] $function(@|$)"
+	done <"$dir/modules"
+	# of the program itself
+	"$dt" calls -O module --no-header "$dir/pin.db" | grep -q '^pinned  *here('
 }

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* A report that is being made: for report.c (its options, and what is read), report-table.c,
+ * report-columns.c and report-json.c only. */
+#ifndef DT_CMD_REPORT_WORK_H
+#define DT_CMD_REPORT_WORK_H
+
+#include "analyse/chosen.h"
+#include "analyse/groups.h"
+#include "analyse/stats.h"
+#include "cmd/fields.h"
+#include "cmd/open.h"
+#include "cmd/reasons.h"
+#include "cmd/terminal.h"
+#include "filter/failures.h"
+
+enum dt_report_field {
+	DT_REPORT_TOTAL,
+	DT_REPORT_SELF,
+	DT_REPORT_CPU,
+	DT_REPORT_WAIT,
+	DT_REPORT_SELFWAIT,
+	DT_REPORT_CALLS,
+	DT_REPORT_AVG,
+	DT_REPORT_STDDEV,
+	DT_REPORT_MIN,
+	DT_REPORT_P50,
+	DT_REPORT_P90,
+	DT_REPORT_P95,
+	DT_REPORT_P99,
+	DT_REPORT_P999,
+	DT_REPORT_MAX,
+	DT_REPORT_FIELDS
+};
+
+#define DT_REPORT_WHYS 8
+
+struct report {
+	enum dt_stats_key key;
+	uint64_t rows;
+	bool json, subtract, anyway, failed, waiting, live;
+	bool left_out;		 /* the sums of what a filter has left out while recording */
+	const char *filter_text; /* NULL: all calls are wanted */
+	struct dt_terminal terminal;
+	struct dt_fields fields; /* enum dt_report_field */
+	struct dt_groups groups; /* --by; without keys: a row for each function */
+	struct dt_choosing choice;
+	bool waits; /* the trace has switches: it is known what was waiting */
+	struct dt_failures failures;
+	struct dt_reasons reasons; /* with --failed */
+	struct dt_selection select;
+	bool *shown; /* by function row: dt_cmd_shown() */
+	uint32_t functions;
+	struct dt_range_options when;
+	struct dt_reader *reader;
+	struct dt_pair *pair;
+	struct dt_stats stats; /* by function row or, with --by, by group */
+	uint64_t others[256];  /* numbers of records that are no entries or exits, by kind */
+	uint64_t from, to;     /* ticks: the range */
+	struct dt_stats held;  /* the waits for the tracer, as the calls of one function */
+	struct why {
+		char word[16];
+		uint64_t times;
+	} why[DT_REPORT_WHYS];
+};
+
+/* ---- report-table.c ---- */
+
+/* Parses what --by says. False: it is wrong, which has been reported. */
+bool dt_report_by(struct dt_groups *g, const char *text);
+/* Says whether the trace knows what --by says; false: it does not, which has been reported. */
+bool dt_report_can_group(const struct report *o);
+/* Writes what a group has at one of its keys, for people. */
+void dt_report_part(const struct report *o, uint32_t group, enum dt_group_key key, char *text,
+		    size_t size);
+/* Returns the sums of the waits for the tracer; NULL: there were none. */
+const struct dt_function_stats *dt_report_held(const struct report *o);
+void dt_report_print_table(const struct report *o, const struct dt_stats_row *row, size_t n);
+
+/* ---- report-columns.c ---- */
+
+/* Parses what --fields says. False: it is wrong, which has been reported. */
+bool dt_report_fields(struct dt_fields *f, const char *text);
+/* Chooses the columns: those that were named, or the usual ones, of which there are fewer if names
+ * as wide as `names' columns would not be seen at the terminal. */
+void dt_report_columns(struct report *o, unsigned names);
+/* Returns the width of the columns with the blanks behind them; 0: there is none. */
+unsigned dt_report_width(const struct report *o);
+void dt_report_print_heads(const struct report *o);
+/* Prints the columns of a row; held: of the waits for the tracer, which have no cpu and wait. */
+void dt_report_print_columns(const struct report *o, const struct dt_function_stats *f, bool held);
+
+/* ---- report-json.c ---- */
+
+void dt_report_print_json(const struct report *o, const struct dt_stats_row *row, size_t n);
+
+#endif
