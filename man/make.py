@@ -15,6 +15,8 @@ PAGES = {
     "language": ("devtrace-ctl", 5, "the language in which a session or the kernel's device is told what to trace"),
     "format": ("devtrace-trace", 5, "the trace file, and the other formats of devtrace"),
     "sql": ("devtrace-sql", 5, "the tables of a trace for questions in SQL"),
+    "json": ("devtrace-json", 5, "the fields of what --json prints"),
+    "installing": ("devtrace-installing", 7, "installing devtrace, packages, completion, a session that stays"),
     "timeline": ("devtrace-timeline", 7, "the time line of a trace in a browser"),
     "analysis": ("devtrace-analysis", 7, "reading a trace: who calls whom, what became slower, what waited"),
     "remote": ("devtrace-remote", 7, "tracing a program on another host"),
