@@ -35,7 +35,9 @@ while [ $rc = 0 ] && [ $used -lt $((seconds * 1000)) ]; do
 	rc=$?
 	read -r user system < <(tail -n 1 "$work/time")
 	used=$((used + 10#${user/./} + 10#${system/./} + 1))
-	inputs=$((inputs + $(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | grep . || echo 0)))
+	# what a signal interrupts may say it twice
+	n=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)
+	inputs=$((inputs + ${n:-0}))
 done
 echo "# $name: $inputs inputs in $((used / 1000)) s, $(sed -n 's/.*cov: \([0-9]*\).*/\1/p' "$log" | tail -n 1) edges"
 mkdir -p "$b/spent"
