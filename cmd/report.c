@@ -450,19 +450,19 @@ static int refuse(const struct report *o)
 	if (o->live &&
 	    (o->key != DT_STATS_TOTAL || o->rows || o->json || o->subtract || o->anyway ||
 	     o->failed || o->waiting || o->when.from || o->when.to || o->filter_text || form))
-		dt_cmd_fail("report: --live goes with -F and -N only");
+		dt_cmd_fail("--live goes with -F and -N only");
 	else if (o->left_out &&
 		 (o->key != DT_STATS_TOTAL || o->subtract || o->failed || o->waiting ||
 		  o->when.from || o->when.to || o->filter_text || form))
 		dt_cmd_fail(
-			"report: --left-out goes with -F, -N, -n and --json only: of calls that "
+			"--left-out goes with -F, -N, -n and --json only: of calls that "
 			"are left out there are only sums");
 	else if (o->waiting &&
 		 (o->key != DT_STATS_TOTAL || o->subtract || o->failed || o->filter_text || form))
-		dt_cmd_fail("report: --waits does not go with -s, -f, --subtract, --failed, --by "
+		dt_cmd_fail("--waits does not go with -s, -f, --subtract, --failed, --by "
 			    "and --fields");
 	else if (o->fields.chosen && o->json)
-		dt_cmd_fail("report: --fields is of the table: --json has all fields");
+		dt_cmd_fail("--fields is of the table: --json has all fields");
 	else
 		return -1;
 	return 2;
