@@ -26,7 +26,7 @@ same() {
 	cmp "$dir/alone" "$dir/out" || return 1
 	[ "$alone" = "$traced" ] || return 1
 	recorded=$("$dt" sql --csv "$dir/t.db" "SELECT count(*) FROM records WHERE kind = 'E'" | tail -1 | tr -d '\r')
-	said=$(sed -n 's/.*record: \([0-9]*\) calls are not recorded: the program had forbidden.*/\1/p' "$dir/err")
+	said=$(sed -n 's/.*devtrace: \([0-9]*\) calls are not recorded: the program had forbidden.*/\1/p' "$dir/err")
 	echo "$recorded recorded, ${said:-0} said"
 	[ "$calls" = - ] || [ "$((recorded + ${said:-0}))" = "$calls" ] || return 1
 }
