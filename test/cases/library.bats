@@ -46,7 +46,7 @@ skip_sanitized() {
 	sample s.db
 	maketrace -n 60000 -c 2 -t 3 -l 5000 a.db >made
 	cp "$root/examples/read-trace.c" .
-	sed "s|^prefix=.*|prefix=$installed/usr|" "$installed/usr/lib/pkgconfig/libdevtrace.pc" >libdevtrace.pc
+	sed "s|^prefix=.*|prefix=$installed/usr|; s|^libdir=.*|libdir=$installed/usr/lib|" "$installed/usr/lib/pkgconfig/libdevtrace.pc" >libdevtrace.pc
 	export PKG_CONFIG_PATH=$PWD LD_LIBRARY_PATH=$installed/usr/lib
 	# shellcheck disable=SC2046 # words
 	gcc -Wall -Wextra -Werror -o read-trace read-trace.c $(pkg-config --cflags --libs libdevtrace)
