@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "cmd/list-work.h"
 #include "cmd/commands.h"
 #include "cmd/debug-files.h"
 #include "cmd/open.h"
@@ -16,14 +17,11 @@
 #include "session/client.h"
 #include "process/maps.h"
 #include "process/run-time.h"
-#include "symbols/jit.h"
-#include "hook/module.h"
-#include "hook/probes.h"
 #include "symbols/nameless.h"
-#include "elf/usdt.h"
 
 static const char usage[] =
-	"usage: devtrace list [-v] [-a] PROG|PID...\n"
+	"usage: devtrace list [-v] [-a] [--json] PROG|PID...\n"
+	"       devtrace list [--json]\n"
 	"What can be traced, one a line: module:function, or module+address for a function without "
 	"a\n"
 	"name; with -v its address, how (a sled, or by which kind of jump), sites\n"
@@ -33,16 +31,9 @@ static const char usage[] =
 	"PROVIDER:NAME\"; with -v every place of each, and its arguments.\n\n"
 	"  -a, --all      of a process, its libraries without sleds too\n"
 	"  -v, --verbose\n"
+	"      --json         JSON lines, for programs: devtrace-json(5)\n"
 	"      --no-debuginfod  download no debug files (DEBUGINFOD_URLS)\n" DT_TERMINAL_HELP
 	"  -h, --help\n";
-
-/* What one function has: its sites by kind, and how it is hooked. */
-struct tally {
-	uint64_t function;
-	unsigned count[DT_ELF_KINDS];
-	const struct dt_probe_way *way; /* NULL: it has sleds */
-	const struct dt_code_function *code;
-};
 
 /* How many functions without sleds can be hooked and how many can not; startup: start-up code. */
 struct hooks {
@@ -51,16 +42,28 @@ struct hooks {
 	uint64_t covered, left; /* bytes of code inside known functions, and outside */
 };
 
-static void print(struct dt_file *file, const char *module, const struct tally *f, bool verbose)
+const struct dt_function *dt_list_symbol(struct dt_file *file, const struct tally *f)
 {
 	struct dt_symtab *t = dt_file_symtab(file);
 	const struct dt_function *sym = t ? dt_symtab_find(t, f->function) : NULL;
+
+	/* it may have no name, and lie within another's size */
+	return sym && f->way && sym->address != f->function ? NULL : sym;
+}
+
+unsigned dt_list_tails(const struct tally *f)
+{
+	return f->count[DT_ELF_TAIL] + f->count[DT_ELF_JUMP] + f->count[DT_ELF_JUMP_DIRECT];
+}
+
+static void print(struct dt_file *file, const char *module, const struct tally *f, bool verbose)
+{
+	struct dt_symtab *t = dt_file_symtab(file);
+	const struct dt_function *sym = dt_list_symbol(file, f);
 	char signature[2048] = "", nameless[DT_NAMELESS];
 	const char *source = NULL;
 	unsigned line = 0;
 
-	if (sym && f->way && sym->address != f->function)
-		sym = NULL; /* the function has no name, and lies within another's size */
 	if (!sym) {
 		dt_file_nameless(file, f->function, nameless, sizeof(nameless));
 		printf("%s", dt_cmd_plain(nameless));
@@ -80,8 +83,7 @@ static void print(struct dt_file *file, const char *module, const struct tally *
 						 : ", found by calls of it");
 		else
 			printf("sled %u+%u+%u", f->count[DT_ELF_ENTRY], f->count[DT_ELF_RETURN],
-			       f->count[DT_ELF_TAIL] + f->count[DT_ELF_JUMP] +
-				       f->count[DT_ELF_JUMP_DIRECT]);
+			       dt_list_tails(f));
 		if (sym && dt_symtab_line(t, sym->address, &source, &line))
 			printf("\t%s:%u", dt_cmd_plain(source), line);
 		if (sym)
@@ -102,7 +104,7 @@ static int by_function(const void *a, const void *b)
 /* Lists the file's functions and returns how many were printed. way: by index of the function in
  * the file's code map; NULL: the functions have sleds. */
 static size_t list_sites(struct dt_file *file, const struct dt_probe_way *way, struct hooks *hooks,
-			 bool verbose)
+			 const struct list_form *form)
 {
 	const char *slash = strrchr(file->path, '/'), *module = slash ? slash + 1 : file->path;
 	const struct dt_elf *elf = file->elf;
@@ -130,10 +132,13 @@ static size_t list_sites(struct dt_file *file, const struct dt_probe_way *way, s
 			*(f.way->startup  ? &hooks->startup
 			  : f.way->hooked ? &hooks->can
 					  : &hooks->can_not) += 1;
-			if ((!f.way->hooked || f.way->startup) && !verbose)
+			if ((!f.way->hooked || f.way->startup) && !form->verbose)
 				continue;
 		}
-		print(file, module, &f, verbose);
+		if (form->json)
+			dt_list_json_function(form, file, &f);
+		else
+			print(file, module, &f, form->verbose);
 		n++;
 	}
 	free(site);
@@ -142,14 +147,15 @@ static size_t list_sites(struct dt_file *file, const struct dt_probe_way *way, s
 
 /* Lists the functions that have sleds, or, with `probes' and in a file without sleds, those that
  * can be hooked by probes. */
-static size_t list_file(struct dt_file *file, bool probes, struct hooks *hooks, bool verbose)
+static size_t list_file(struct dt_file *file, bool probes, struct hooks *hooks,
+			const struct list_form *form)
 {
 	struct dt_probe_way *way;
 	struct dt_error e;
 	size_t n;
 
 	if (file->elf->sleds)
-		return list_sites(file, NULL, hooks, verbose);
+		return list_sites(file, NULL, hooks, form);
 	if (!probes)
 		return 0;
 	way = dt_file_probes(file, &e) == 0 ? dt_file_probe_ways(file, &e) : NULL;
@@ -157,7 +163,7 @@ static size_t list_file(struct dt_file *file, bool probes, struct hooks *hooks, 
 		fprintf(stderr, "devtrace: %s\n", e.text);
 		return 0;
 	}
-	n = list_sites(file, way, hooks, verbose);
+	n = list_sites(file, way, hooks, form);
 	hooks->found += file->code->found;
 	hooks->covered += file->code->covered;
 	hooks->left += file->code->left;
@@ -183,13 +189,6 @@ static void say_hooks(const char *of, const struct hooks *h)
 }
 
 /* --- events and probes */
-
-struct place {
-	char *name; /* "event net:send", as it is printed and sorted */
-	uint64_t address;
-	const struct dt_elf_event *event;  /* either this */
-	const struct dt_usdt_probe *probe; /* or this */
-};
 
 struct places {
 	struct place *p;
@@ -257,7 +256,8 @@ static void print_place(const char *module, struct dt_symtab *t, const struct pl
 }
 
 /* Lists the events and USDT probes: each name once, or with -v each place. */
-static size_t list_places(const char *path, struct dt_elf *elf, struct dt_symtab *t, bool verbose)
+static size_t list_places(const char *path, struct dt_elf *elf, struct dt_symtab *t,
+			  const struct list_form *form)
 {
 	const char *slash = strrchr(path, '/'), *module = slash ? slash + 1 : path;
 	struct places l = {0};
@@ -286,10 +286,14 @@ static size_t list_places(const char *path, struct dt_elf *elf, struct dt_symtab
 	if (l.n)
 		qsort(l.p, l.n, sizeof(*l.p), by_name);
 	for (size_t i = 0; i < l.n; i++) {
-		if (!verbose && i && !strcmp(l.p[i].name, l.p[i - 1].name))
+		if (!form->verbose && i && !strcmp(l.p[i].name, l.p[i - 1].name))
 			continue;
+		if (form->json) {
+			dt_list_json_place(form, path, t, &l.p[i]);
+			continue;
+		}
 		fputs(dt_cmd_plain(l.p[i].name), stdout);
-		if (verbose)
+		if (form->verbose)
 			print_place(module, t, &l.p[i]);
 		putchar('\n');
 	}
@@ -353,7 +357,7 @@ static int find_process(struct listed *l)
 }
 
 /* Lists the functions of code that the process makes at run time. */
-static void list_jit(struct listed *l, bool verbose)
+static void list_jit(struct listed *l, const struct list_form *form)
 {
 	static const char *const file[] = {"perf-%d.map", "jit-%d.dump"};
 
@@ -366,15 +370,18 @@ static void list_jit(struct listed *l, bool verbose)
 		dt_format(name, sizeof(name), file[i], l->pid);
 		if (jit && dt_jit_read(jit, l->jit[i]))
 			code = dt_jit_all(jit, &n);
-		for (size_t k = 0; verbose && k < n; k++)
-			printf("%s:%s\t0x%lx\tnot: made at run time: not hooked\n", name,
-			       dt_cmd_plain(code[k].name), (unsigned long)code[k].low);
+		for (size_t k = 0; form->verbose && k < n; k++)
+			if (form->json)
+				dt_list_json_run_time(form, name, &code[k]);
+			else
+				printf("%s:%s\t0x%lx\tnot: made at run time: not hooked\n", name,
+				       dt_cmd_plain(code[k].name), (unsigned long)code[k].low);
 		fflush(stdout);
 		if (n)
 			fprintf(stderr,
 				"devtrace: process %d: %s names code made at run time: %zu "
 				"functions, which are not hooked%s\n",
-				l->pid, name, n, verbose ? "" : " (-v lists them)");
+				l->pid, name, n, form->verbose ? "" : " (-v lists them)");
 		if (jit && dt_jit_unread(jit))
 			fprintf(stderr,
 				"devtrace: %s: %zu lines or records were not understood, or "
@@ -386,7 +393,7 @@ static void list_jit(struct listed *l, bool verbose)
 	}
 }
 
-static int list_process(struct listed *l, bool all, bool verbose)
+static int list_process(struct listed *l, bool all, const struct list_form *form)
 {
 	struct hooks hooks = {0};
 	char name[32];
@@ -398,11 +405,11 @@ static int list_process(struct listed *l, bool all, bool verbose)
 
 		if (f && f->elf && !f->chosen) {
 			f->chosen = calloc(1, 1); /* marks the file: each is listed once */
-			n += list_file(f, all || f->program, &hooks, verbose);
-			n += list_places(f->path, f->elf, dt_file_symtab(f), verbose);
+			n += list_file(f, all || f->program, &hooks, form);
+			n += list_places(f->path, f->elf, dt_file_symtab(f), form);
 		}
 	}
-	list_jit(l, verbose);
+	list_jit(l, form);
 	dt_format(name, sizeof(name), "process %d", l->pid);
 	say_hooks(name, &hooks);
 	if (n == 0 && !hooks.can_not)
@@ -411,7 +418,7 @@ static int list_process(struct listed *l, bool all, bool verbose)
 	return n == 0;
 }
 
-static int list_program(const char *name, bool verbose)
+static int list_program(const char *name, const struct list_form *form)
 {
 	struct dt_error e;
 	bool sleds;
@@ -436,8 +443,8 @@ static int list_program(const char *name, bool verbose)
 	if (!f->elf) {
 		fprintf(stderr, "devtrace: %s\n", e.text);
 	} else if (f->path && f->readable) {
-		n = list_file(f, true, &hooks, verbose);
-		n += list_places(f->path, f->elf, dt_file_symtab(f), verbose);
+		n = list_file(f, true, &hooks, form);
+		n += list_places(f->path, f->elf, dt_file_symtab(f), form);
 		if (f->elf->bad_sites)
 			fprintf(stderr, "devtrace: %zu table entries without a sled left out\n",
 				f->elf->bad_sites);
@@ -453,9 +460,15 @@ static int list_program(const char *name, bool verbose)
 	return n == 0;
 }
 
+/* The sessions that are being listed. */
+struct sessions {
+	bool json;
+	size_t n;
+};
+
 static void print_session(void *ctx, const char *name)
 {
-	size_t *n = ctx;
+	struct sessions *s = ctx;
 	struct dt_client c;
 
 	if (dt_client_open(&c, name, NULL) < 0)
@@ -463,25 +476,30 @@ static void print_session(void *ctx, const char *name)
 	if (dt_client_ask(&c, "status", NULL) == 0) {
 		char *line, *save = NULL;
 
-		printf("%s", dt_cmd_plain(name));
-		for (line = strtok_r(c.text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-			printf("\t%s", dt_cmd_plain(line));
-		putchar('\n');
-		++*n;
+		if (s->json) {
+			dt_list_json_session(name, c.text);
+		} else {
+			printf("%s", dt_cmd_plain(name));
+			for (line = strtok_r(c.text, "\n", &save); line;
+			     line = strtok_r(NULL, "\n", &save))
+				printf("\t%s", dt_cmd_plain(line));
+			putchar('\n');
+		}
+		s->n++;
 	}
 	dt_client_close(&c);
 }
 
-static int list_sessions(void)
+static int list_sessions(bool json)
 {
+	struct sessions s = {.json = json};
 	struct dt_error e;
-	size_t n = 0;
 
-	if (dt_sessions_each(print_session, &n, &e) < 0) {
+	if (dt_sessions_each(print_session, &s, &e) < 0) {
 		fprintf(stderr, "devtrace: %s\n", e.text);
 		return 1;
 	}
-	if (!n)
+	if (!s.n)
 		fprintf(stderr, "devtrace: no session runs; name a program or process to see what "
 				"can be traced there\n");
 	return 0;
@@ -500,7 +518,7 @@ static int find(struct listed *l, struct dt_needs *needs)
 	return 0;
 }
 
-static int list_all(char **name, size_t n, bool all, bool verbose, bool no_debuginfod)
+static int list_all(char **name, size_t n, bool all, const struct list_form *of, bool no_debuginfod)
 {
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
 	struct listed *l = calloc(n, sizeof(*l));
@@ -516,10 +534,13 @@ static int list_all(char **name, size_t n, bool all, bool verbose, bool no_debug
 	if (dt_cmd_confine(&needs))
 		return 1;
 	for (size_t i = 0; i < n; i++) {
+		struct list_form form = *of;
+
+		form.pid = l[i].pid;
 		if (!l[i].pid)
-			status |= list_program(name[i], verbose);
+			status |= list_program(name[i], &form);
 		else if (l[i].maps.n)
-			status |= list_process(&l[i], all, verbose);
+			status |= list_process(&l[i], all, &form);
 		dt_maps_free(&l[i].maps);
 		dt_files_free(&l[i].files);
 		free(l[i].path);
@@ -530,12 +551,16 @@ static int list_all(char **name, size_t n, bool all, bool verbose, bool no_debug
 
 int dt_cmd_list(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"all", no_argument, NULL, 'a'},	 {"verbose", no_argument, NULL, 'v'},
-		{"no-debuginfod", no_argument, NULL, 1}, DT_TERMINAL_LONG,
-		{"help", no_argument, NULL, 'h'},	 {NULL, 0, NULL, 0}};
+	static const struct option longs[] = {{"all", no_argument, NULL, 'a'},
+					      {"verbose", no_argument, NULL, 'v'},
+					      {"no-debuginfod", no_argument, NULL, 1},
+					      {"json", no_argument, NULL, 2},
+					      DT_TERMINAL_LONG,
+					      {"help", no_argument, NULL, 'h'},
+					      {NULL, 0, NULL, 0}};
 	struct dt_terminal terminal = {0};
-	bool all = false, verbose = false, no_debuginfod = false;
+	struct list_form form = {0};
+	bool all = false, no_debuginfod = false;
 	int opt, status = -1;
 
 	optind = 1;
@@ -545,10 +570,13 @@ int dt_cmd_list(int argc, char **argv)
 			all = true;
 			break;
 		case 'v':
-			verbose = true;
+			form.verbose = true;
 			break;
 		case 1:
 			no_debuginfod = true;
+			break;
+		case 2:
+			form.json = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -560,8 +588,8 @@ int dt_cmd_list(int argc, char **argv)
 				return status;
 		}
 	}
-	dt_terminal_listing(&terminal, true);
-	return optind == argc ? list_sessions()
-			      : list_all(argv + optind, (size_t)(argc - optind), all, verbose,
+	dt_terminal_listing(&terminal, !form.json);
+	return optind == argc ? list_sessions(form.json)
+			      : list_all(argv + optind, (size_t)(argc - optind), all, &form,
 					 no_debuginfod);
 }

@@ -118,3 +118,91 @@ described() {
 		[ "$status" = 2 ]
 	done
 }
+
+@test "json: list, of programs with and without sleds, of a process and of sessions" {
+	cat >q.c <<-'C'
+	#include <devtrace.h>
+	#include <sys/sdt.h>
+	#include <string.h>
+	#include <unistd.h>
+	enum { TILL = 300, PAY = 2, SAYS = 3 };
+	__attribute__((noipa)) int step(int n, const char *s)
+	{
+		DTRACE_PROBE2(own, plain, n, s);
+		DT_EVENT(TILL, PAY, n, n + 1);
+		DT_EVENT(7, 3, n);
+		DT_TEXT(TILL, SAYS, s, strlen(s));
+		DT_SEND(n);
+		return n + 1;
+	}
+	__attribute__((noipa)) int tiny(void) { __asm__("quoted: nop"); return 3; }
+	int main(int c, char **v) { pause(); return step(c, *v) + tiny(); }
+	C
+	gcc -O1 -g -I"$BATS_TEST_DIRNAME/../../include" -B"$build/lib" -o sleds q.c
+	gcc -O1 -g -I"$BATS_TEST_DIRNAME/../../include" -o plain q.c
+	objcopy --redefine-sym 'tiny=ti"ny\' plain # a name with what JSON has to escape
+	gcc -O2 -g -xc -shared -fPIC -o l.so - <<<'int get(void) { return 5; } int two(int (*f)(void)) { return f() + get(); }'
+	strip plain -o stripped
+	./plain &
+	pid=$!
+	while [ "$(cat /proc/$pid/comm)" != plain ]; do sleep 0.01; done
+	printf '1000 10 made "by\x01\xff the" program\n' >"/tmp/perf-$pid.map"
+	status=0
+	for of in sleds plain stripped l.so; do
+		devtrace list --json "./$of" >"$of.1" && devtrace list -v --json "./$of" >"$of.2" && devtrace list -v "./$of" >"$of.text" || status=1
+	done
+	devtrace list --json "$pid" >p.1
+	devtrace list -av --json "$pid" >p.2
+	devtrace list -av "$pid" >p.text
+	rm "/tmp/perf-$pid.map"
+	kill "$pid"
+	[ "$status" = 0 ]
+	devtrace record -o s.db sleep 30 &
+	session=$!
+	for ((i = 0; i < 200; i++)); do
+		devtrace list --json 2>err | grep "$PWD/s.db" >sessions && break
+		sleep 0.05
+	done
+	kill "$(python3 -c 'import json; print(json.load(open("sessions"))["processes"][0])')"
+	wait "$session" || true
+	described list sleds.? plain.? stripped.? l.so.? p.? sessions
+	# the lines are those of the text
+	python3 - sleds plain stripped l.so p <<-'P'
+	import json, os, sys
+	plain = lambda s: "".join(c if c.isprintable() else "\\x%02x" % ord(c) for c in s).replace("\ufffd", "\\xff")
+	for of in sys.argv[1:]:
+	    got = []
+	    for r in map(json.loads, open(of + ".2")):
+	        if r["type"] == "function":
+	            sites = "%d+%d+%d" % (r["entries"], r["returns"], r["tail_jumps"])
+	            how = (r["kind"] if r["traced"] else "not: " + r["reason"]) + " " + sites
+	            how += ", start-up code: chosen by its exact name only" if r["startup"] else ""
+	            how += {None: "", "jumps": ", found by jumps to it", "calls": ", found by calls of it"}[r["found_by"]]
+	            name = os.path.basename(r["module"]) + ":" + r["function"] if r["named"] else r["function"]
+	            got.append("\t".join([plain(name), hex(r["address"]), how] +
+	                ([r["file"] + ":%d" % r["line"]] if r["file"] else []) + ([r["signature"]] if r["signature"] else [])))
+	        elif r["type"] == "made_at_run_time":
+	            got.append("%s:%s\t%#x\tnot: made at run time: not hooked" % (r["named_by"], plain(r["function"]), r["address"]))
+	        else:
+	            kind = r["type"]
+	            line = [kind + " " + r["subsystem" if kind == "event" else "provider"] + ":" + r["name"], hex(r["address"]),
+	                os.path.basename(r["module"]) + (":" + r["function"] if r["function"] else "")]
+	            if "subsystem_number" in r:
+	                line.append("%d:%d" % (r["subsystem_number"], r["event_number"]))
+	            if kind == "event":
+	                line.append("text" if r["text"] else "%d value%s" % (r["values"], "s" * (r["values"] != 1)))
+	            else:
+	                line += ["semaphore %#x" % r["semaphore"]] * (r["semaphore"] != 0) + [", ".join(r["operands"])] * (r["arguments"] > 0)
+	            got.append("\t".join(line))
+	    want = open(of + ".text", errors="surrogateescape").read().splitlines()
+	    differ = [(a, b) for a, b in zip(got, want) if a != b]
+	    assert len(got) == len(want) and not differ, (of, len(got), len(want), differ[:3])
+	P
+	# sizes and addresses are those of the file's symbols
+	for of in sleds plain; do
+		nm -S --defined-only "$of" | awk '$3 ~ /[tT]/ {print $4, $1, $2}' | sort >symbols
+		grep '"type": "function"' "$of.2" | python3 -c 'import json, sys; [print("%s %016x %016x" % (r["function"], r["address"], r["size"])) for r in map(json.loads, sys.stdin) if r["function"] in ("step", "tiny", "ti\"ny\\", "main")]' | sort >got
+		[ "$(wc -l <got)" = 3 ]
+		[ -z "$(comm -23 got symbols)" ]
+	done
+}
