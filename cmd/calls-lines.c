@@ -114,7 +114,7 @@ static bool is_seen(const struct calls *k, uint64_t ticks)
 }
 
 /*
- * Writes what became of the process of a call that did not end. It writes nothing if the trace does
+ * Writes what became of the process of a call that is open. It writes nothing if the trace does
  * not go on until then, or has a gap before, in which the call could have ended unseen.
  */
 static char *put_fate(const struct calls *k, char *p, const struct dt_call *c, uint32_t tid)
@@ -169,6 +169,13 @@ char *dt_calls_quotable(char *p, const char *s)
 		*p++ = (unsigned char)s[i] < ' ' || s[i] == 127 || ends ? '?' : s[i];
 	}
 	return p;
+}
+
+char *dt_calls_fate(const struct calls *k, char *p, const struct dt_call *c)
+{
+	if (c->flags & DT_CALL_OPEN)
+		return put_fate(k, p, c, c->tid);
+	return dt_calls_ended_by_exec(k, c) ? stpcpy(p, executed) : p;
 }
 
 /* Writes how long its thread was on no processor, and whether that was for want of one. */
@@ -363,8 +370,16 @@ void dt_calls_call_text(struct calls *k, struct output *to, enum dt_kept_kind ki
 			const struct dt_call *c, uint32_t tid, uint32_t level,
 			const struct dt_full *full)
 {
-	char *text = dt_out_room(k->out, LINE), *p;
+	char *text, *p;
 
+	if (k->json) {
+		if (kind == DT_KEPT_CLOSE && k->fulls.n)
+			full = dt_full_of(&k->fulls, c->id);
+		if (kind != DT_KEPT_OPEN)
+			dt_calls_json_call(k, c, full);
+		return;
+	}
+	text = dt_out_room(k->out, LINE);
 	k->before = &to->before;
 	p = kind == DT_KEPT_OPEN    ? put_open(k, text, c, tid, level, full)
 	    : kind == DT_KEPT_CLOSE ? put_close(k, text, c, tid, level)
@@ -431,7 +446,7 @@ int dt_calls_print_kept(struct calls *k)
 	k->failed |= !c;
 	if (first == 0)
 		print_last(k);
-	for (size_t i = first; i < k->outputs && c; i++) {
+	for (size_t i = first; i < k->outputs && c && !k->json; i++) {
 		struct output *o = &k->output[i];
 
 		if (i)

@@ -23,6 +23,10 @@ void dt_calls_on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, ui
 		return;
 	dt_pair_look(k->pair, tid);
 	dt_calls_open_callers(k, to, tid);
+	if (k->json) {
+		dt_calls_json_loss(k, tid, lost, begin, end);
+		return;
+	}
 	caller = dt_pair_caller_note(k->pair);
 	text = dt_out_room(k->out, LINE);
 	p = dt_calls_other_columns(k, text, to, tid, begin ? begin : UINT64_MAX);
@@ -126,21 +130,30 @@ static bool is_of_hidden(struct calls *k)
 }
 
 /*
- * Writes the beginning of a line for something that is not a call, after the lines of the calls
- * that it happened in. own: the thread recorded it itself, so it belongs to the innermost call.
- * NULL: it is not shown.
+ * Writes the lines of the calls that something happened in that is not a call, and returns where
+ * its own goes. own: the thread recorded it itself, so it belongs to the innermost call. NULL: it
+ * is not shown.
  */
-static struct output *start_line(struct calls *k, uint32_t tid, uint64_t ticks, bool own,
-				 char **text, char **p)
+static struct output *show(struct calls *k, uint32_t tid, bool own)
 {
 	struct output *to;
 
 	if (k->late || (own && is_of_hidden(k)))
 		return NULL;
 	to = dt_calls_output(k, tid);
+	if (to)
+		dt_calls_open_callers(k, to, tid);
+	return to;
+}
+
+/* Does that, and writes the beginning of its line. */
+static struct output *start_line(struct calls *k, uint32_t tid, uint64_t ticks, bool own,
+				 char **text, char **p)
+{
+	struct output *to = show(k, tid, own);
+
 	if (!to)
 		return NULL;
-	dt_calls_open_callers(k, to, tid);
 	*text = dt_out_room(k->out, LINE);
 	*p = dt_calls_start(k, dt_calls_other_columns(k, *text, to, tid, ticks), tid,
 			    dt_calls_next_level(dt_pair_caller_note(k->pair)));
@@ -166,6 +179,14 @@ static void print_event(struct calls *k, const struct dt_record *r, unsigned mas
 	}
 	event = dt_out_kept(&line, &n);
 	k->failed |= !event;
+	if (k->json) {
+		bool more = t && dt_text_of_point(t);
+
+		if (event && show(k, r->tid, true))
+			dt_calls_json_text(k, more ? "value" : "event", r->tid, r->ticks,
+					   more ? event + 2 : event, more ? n - 2 : n);
+		return;
+	}
 	to = event ? start_line(k, r->tid, r->ticks, true, &text, &p) : NULL;
 	if (!to)
 		return;
@@ -194,7 +215,7 @@ static const struct dt_call *call_of(struct calls *k, uint32_t function)
 	const struct dt_call *c = NULL;
 
 	dt_pair_callers(k->pair, take_first, &c);
-	if (!c || !c->note || *c->note & OPENED)
+	if (!c || !c->note || (*c->note & OPENED && !k->json))
 		return NULL;
 	return dt_entry_records_of(k->reader, function, c->entry) ? c : NULL;
 }
@@ -233,6 +254,11 @@ static void print_point(struct calls *k, const struct dt_site *site, const struc
 	struct output *to;
 	char *text, *p;
 
+	if (k->json) {
+		if (show(k, r->tid, true))
+			dt_calls_json_point(k, site, r);
+		return;
+	}
 	to = start_line(k, r->tid, r->ticks, true, &text, &p);
 	if (!to)
 		return;
@@ -246,13 +272,40 @@ static void print_point(struct calls *k, const struct dt_site *site, const struc
 	dt_calls_text(k, to, text, (size_t)(p - text));
 }
 
+/* Writes the line of a record that tells something of the program's surroundings. */
+static void print_other(struct calls *k, const struct dt_span *s, const struct dt_site *site,
+			const struct dt_record *r)
+{
+	bool own = r->kind != DT_SWITCH && r->kind != DT_RUNDOWN;
+	struct output *to;
+	char *text, *p, *end;
+
+	if (k->json) {
+		text = k->json_text;
+		end = put_other(k, text, r);
+		if (!end)
+			end = text + dt_text_long(text, r, NULL, site->mask) - 1; /* no newline */
+		if (show(k, s->tid, own))
+			dt_calls_json_text(k, "other", s->tid, r->ticks, text,
+					   (size_t)(end - text));
+		return;
+	}
+	to = start_line(k, s->tid, r->ticks, own, &text, &p);
+	if (!to)
+		return;
+	end = put_other(k, stpcpy(p, "/* "), r);
+	if (end)
+		end = stpcpy(end, " */\n");
+	else
+		end = p + dt_text_long(p, r, NULL, site->mask);
+	dt_calls_text(k, to, text, (size_t)(end - text));
+}
+
 void dt_calls_on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
 {
 	struct calls *k = ctx;
 	const struct dt_site *site = dt_reader_site(k->reader, s->site[i]);
 	struct dt_record r;
-	struct output *to;
-	char *text, *p, *end;
 
 	dt_span_record(k->reader, s, i, &r);
 	if (dt_texts_take(&k->texts, site, &r))
@@ -272,13 +325,5 @@ void dt_calls_on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t 
 	/* a core that runs none of the threads says nothing of any thread */
 	if (r.kind == DT_SWITCH && (s->tid == DT_NO_TID || !dt_calls_wants(k, s->tid)))
 		return;
-	to = start_line(k, s->tid, r.ticks, r.kind != DT_SWITCH && r.kind != DT_RUNDOWN, &text, &p);
-	if (!to)
-		return;
-	end = put_other(k, stpcpy(p, "/* "), &r);
-	if (end)
-		end = stpcpy(end, " */\n");
-	else
-		end = p + dt_text_long(p, &r, NULL, site->mask);
-	dt_calls_text(k, to, text, (size_t)(end - text));
+	print_other(k, s, site, &r);
 }

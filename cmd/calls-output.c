@@ -45,7 +45,7 @@ static struct output *new_output(struct calls *k, uint32_t tid)
 		return NULL;
 	k->output = p;
 	p += k->outputs;
-	*p = (struct output){.tid = tid, .direct = !k->outputs && !k->last.most};
+	*p = (struct output){.tid = tid, .direct = k->json || (!k->outputs && !k->last.most)};
 	k->outputs++;
 	return p;
 }
@@ -63,7 +63,9 @@ struct output *dt_calls_find_output(struct calls *k, uint32_t tid)
 			k->failed = true;
 			return NULL;
 		}
-		if (!k->merge && p->direct)
+		if (k->json)
+			dt_calls_json_thread(k, tid);
+		else if (!k->merge && p->direct)
 			dt_calls_print_thread(k, tid);
 	}
 	k->last_tid = tid;

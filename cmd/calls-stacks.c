@@ -7,7 +7,9 @@
 void dt_calls_stack(struct calls *k, struct output *to, const struct dt_call *c, uint32_t tid,
 		    uint32_t level)
 {
-	const struct dt_stack_read *s = dt_backtraces_of(&k->backtraces, tid, c->end, c->function);
+	const struct dt_stack_read *s =
+		k->json ? NULL /* they are in its line */
+			: dt_backtraces_of(&k->backtraces, tid, c->end, c->function);
 
 	for (size_t i = 0; s && i <= s->n; i++) {
 		char *line = dt_out_room(k->out, LINE), *p = line;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tree of calls that is being printed: for calls.c (its calls, and the command), calls-lines.c,
- * calls-output.c and calls-other.c only. They are built with -O3: see Makefile. */
+/* A tree of calls that is being printed: for calls*.c only. They are built with -O3: see Makefile.
+ */
 #ifndef DT_CMD_CALLS_WORK_H
 #define DT_CMD_CALLS_WORK_H
 
@@ -78,8 +78,13 @@ struct calls {
 	uint64_t min; /* ticks */
 	uint32_t depth;
 	bool merge, failed, subtract;
+	bool together; /* all threads have one output */
 	struct dt_terminal terminal;
 	struct dt_calls_fields fields;
+	bool as_json;		    /* JSON lines */
+	struct dt_calls_json *json; /* NULL: text */
+	char *json_text;	    /* room for a text of LINE bytes */
+	bool made; /* lines of calls are made as text at once, by dt_calls_call_text() */
 	enum dt_calls_units units;
 	bool units_said, header, no_header;
 	uint64_t *before;     /* of where the line goes that is being made: see struct output */
@@ -140,7 +145,7 @@ static inline bool dt_calls_wants(const struct calls *k, uint32_t tid)
 /* Returns where a thread's lines go. NULL: out of memory. */
 static inline struct output *dt_calls_output(struct calls *k, uint32_t tid)
 {
-	if (__builtin_expect(k->to && (k->merge || k->last_tid == tid), 1))
+	if (__builtin_expect(k->to && (k->together || k->last_tid == tid), 1))
 		return k->to;
 	return dt_calls_find_output(k, tid);
 }
@@ -189,6 +194,9 @@ void dt_calls_print_whole(struct calls *k, const struct dt_call *c, uint32_t tid
 void dt_calls_call_text(struct calls *k, struct output *to, enum dt_kept_kind kind,
 			const struct dt_call *c, uint32_t tid, uint32_t level,
 			const struct dt_full *full);
+/* Writes what became of the process of a call that did not end: ": the process exited with 1".
+ * Nothing, if that is not known. */
+char *dt_calls_fate(const struct calls *k, char *p, const struct dt_call *c);
 /* Says whether a call that was unwound ended because its process executed another program. */
 bool dt_calls_ended_by_exec(const struct calls *k, const struct dt_call *c);
 /* Writes the lines that have been kept, one thread after the other, and ends the output. Returns
@@ -235,8 +243,7 @@ static inline void dt_calls_line(struct calls *k, struct output *to, enum dt_kep
 
 	if (__builtin_expect(k->fulls.n != 0, 0) && kind != DT_KEPT_CLOSE)
 		full = dt_full_of(&k->fulls, c->id);
-	if (full || k->fields.list.chosen ||
-	    (!to->direct && kind != DT_KEPT_OPEN && dt_calls_has_fate(k, c))) {
+	if (full || k->made || (!to->direct && kind != DT_KEPT_OPEN && dt_calls_has_fate(k, c))) {
 		dt_calls_call_text(k, to, kind, c, tid, level, full);
 		return;
 	}
@@ -270,6 +277,21 @@ static inline uint32_t dt_calls_next_level(const uint32_t *caller)
 {
 	return caller ? LEVEL(*caller) + (*caller & SHOWN) : 0;
 }
+
+/* ---- calls-json.c ---- */
+
+/* Prepares for JSON lines, if they are wanted. Returns 0, or the exit status. */
+int dt_calls_json_begin(struct calls *k);
+void dt_calls_json_free(struct calls *k);
+/* Write a line. Those about what is no call are written as in an event about a call of the thread:
+ * dt_pair_callers(). full: the values from the records after the call's entry, or NULL. */
+void dt_calls_json_call(struct calls *k, const struct dt_call *c, const struct dt_full *full);
+void dt_calls_json_thread(struct calls *k, uint32_t tid);
+void dt_calls_json_loss(struct calls *k, uint32_t tid, uint64_t lost, uint64_t begin, uint64_t end);
+void dt_calls_json_point(struct calls *k, const struct dt_site *site, const struct dt_record *r);
+/* A line that has only a text. */
+void dt_calls_json_text(struct calls *k, const char *type, uint32_t tid, uint64_t ticks,
+			const char *text, size_t n);
 
 /* ---- calls-stacks.c ---- */
 

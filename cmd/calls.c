@@ -40,6 +40,7 @@ static const char help[] =
 	"                         thread, name, process, program, module, depth; +LIST: these\n"
 	"                         before the usual ones; none\n"
 	"      --units UNIT       auto (default at a terminal), ns, us (default), ms, s\n"
+	"      --json             JSON lines, for programs: devtrace-json(5)\n"
 	"      --header, --no-header  with, without a line that names the columns (default: at a\n"
 	"                         terminal, and with --fields)\n" DT_TERMINAL_HELP
 	"  -h, --help             show this\n"
@@ -257,8 +258,11 @@ static int run(struct calls *k)
 		return 2;
 	if (k->backtrace && (rc = load_stacks(k)))
 		return rc;
-	if ((rc = dt_calls_fields_begin(&k->fields, k->reader, k->merge)))
+	if ((rc = dt_calls_fields_begin(&k->fields, k->reader, k->merge)) ||
+	    (rc = dt_calls_json_begin(k)))
 		return rc;
+	k->made = k->fields.list.chosen || k->json;
+	k->together = k->merge && !k->json;
 	k->late = k->min || k->only_failed || k->choice.filter;
 	k->single = (k->only_failed || k->choice.filter) && !k->backtrace;
 	k->failures.meanings = dt_meanings_of(k->reader);
@@ -332,6 +336,20 @@ static int refuse(const struct calls *k)
 		dt_cmd_fail("--last is a number up to 10000, with --failed or -f, and without -B");
 		return 2;
 	}
+	if (k->as_json && (k->fields.list.chosen || k->units_said || k->header)) {
+		dt_cmd_fail("%s is of the text: JSON lines have all fields, and nanoseconds",
+			    k->fields.list.chosen ? "--fields"
+			    : k->units_said	  ? "--units"
+						  : "--header");
+		return 2;
+	}
+	if (k->as_json && k->last.most) {
+		dt_cmd_fail(
+			"--last is of the text: JSON lines are in the order in which calls end, "
+			"tail -n %u has the last",
+			k->last.most);
+		return 2;
+	}
 	return -1;
 }
 
@@ -344,6 +362,8 @@ static bool take_form(struct calls *k, int c, int *status)
 		return k->merge = true;
 	case 5:
 		return k->subtract = true;
+	case 11:
+		return k->as_json = true;
 	case 6:
 		return k->only_failed = true;
 	case 'B':
@@ -385,6 +405,7 @@ static int parse(int argc, char **argv, struct calls *k)
 						{"units", required_argument, NULL, 8},
 						{"header", no_argument, NULL, 9},
 						{"no-header", no_argument, NULL, 10},
+						{"json", no_argument, NULL, 11},
 						DT_TERMINAL_LONG,
 						{"help", no_argument, NULL, 'h'},
 						{0}};
@@ -442,6 +463,8 @@ static int parse(int argc, char **argv, struct calls *k)
 /* Chooses what is different at a terminal: what a person reads there, and no script. */
 static void begin_output(struct calls *k)
 {
+	if (k->as_json) /* colours and a terminal's width are not for programs */
+		return;
 	dt_terminal_begin(&k->terminal, true);
 	tzset(); /* reads a file */
 	if (!k->units_said && k->terminal.is)
@@ -487,5 +510,6 @@ int dt_cmd_calls(int argc, char **argv)
 	free(k.waiting);
 	free(k.out);
 	free(k.duration);
+	dt_calls_json_free(&k);
 	return status;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "arch/arch.h"
-#include "show/format.h"
+#include "show/format-work.h"
 #include "show/failure.h"
 #include "show/pointer.h"
 #include "core/failure.h"
@@ -12,32 +12,8 @@
 
 #define MAX_ITEMS     64    /* in a line: arguments (further ones are "..."), and the result */
 #define MAX_SHAPES    8	    /* values in a line that are printed by their types' descriptions */
-#define COPIED	      16    /* bytes copied at once: each text has that much room after it */
 #define MAX_NAME      16384 /* longer names are cut */
 #define MAX_SIGNATURE 8192  /* longer ones are ignored */
-
-enum type { SIGNED, UNSIGNED, BOOL, CHAR, POINTER, FLOAT, DOUBLE, WIDE, REST, UNKNOWN };
-
-#define NOWHERE 0xff /* in `second': the value is in one register */
-
-/* A value, and the text before it. */
-struct dt_format_item {
-	char piece[COPIED];	   /* the text before the value, or the beginning of that */
-	uint32_t from, length;	   /* all of that text, in dt_call_format.text */
-	uint8_t type, size, place; /* enum type; bytes; index into the record's values */
-	uint8_t look;	/* type and size in one; 0: the text depends on more than the value */
-	uint8_t second; /* for a value in two registers: index of its upper half; or NOWHERE */
-	uint8_t when;	/* a parameter that is not always passed: dt_signature_passed() */
-	uint32_t bits;
-	uint32_t shape; /* the row of its type; 0: the type's letter says all */
-};
-
-/* Is the parameter passed in this call? The first one always counts as passed: its piece of text
- * has the function's name. */
-static inline bool is_passed(const struct dt_format_item *i, const uint64_t *value)
-{
-	return __builtin_expect(!i->bits, 1) || value[i->when] & i->bits;
-}
 
 /* The same values come again and again, also in different functions: their text is kept. */
 #define TEXTS 4096 /* a power of two */
@@ -543,6 +519,12 @@ char *dt_format_full(struct dt_formats *f, char *p, uint32_t function, const uin
 	return p;
 }
 
+/* Returns room for the text of a value; NULL: out of memory. */
+static char *room_of(struct dt_formats *f)
+{
+	return f->room ? f->room : (f->room = malloc(DT_CALL_TEXT));
+}
+
 void dt_format_each_full(struct dt_formats *f, uint32_t function, const uint64_t *argument,
 			 const struct dt_full *full,
 			 void (*fn)(void *ctx, const char *name, size_t n, const char *text,
@@ -550,7 +532,7 @@ void dt_format_each_full(struct dt_formats *f, uint32_t function, const uint64_t
 			 void *ctx)
 {
 	const struct dt_call_format *c = format_of(f, function);
-	char *text = full ? malloc(DT_CALL_TEXT) : NULL;
+	char *text = room_of(f);
 
 	if (!full) {
 		dt_format_each(f, function, argument, false, fn, ctx);
@@ -569,15 +551,16 @@ void dt_format_each_full(struct dt_formats *f, uint32_t function, const uint64_t
 			end = put_unread(text, &c->item[i], argument);
 		else
 			end = stpcpy(text, value);
+		f->at = &c->item[i];
 		fn(ctx, name, n, text, (size_t)(end - text));
 	}
+	f->at = NULL;
 	for (const char *name = full->text, *value; c && name && name < full->text + full->n;
 	     name = value + strlen(value) + 1) {
 		value = name + strlen(name) + 1;
 		if (!is_parameter(c, name))
 			fn(ctx, name, strlen(name), value, strlen(value));
 	}
-	free(text);
 }
 
 /* Could a value of a record with faults not be read, or one of its halves? */
@@ -593,7 +576,7 @@ void dt_format_each(struct dt_formats *f, uint32_t function, const uint64_t *val
 		    void *ctx)
 {
 	const struct dt_call_format *c = format_of(f, function);
-	char *text = malloc(DT_CALL_TEXT);
+	char *text = room_of(f);
 
 	for (unsigned i = 0; c && text && i + 1 < c->items; i++) {
 		const struct dt_format_item *item = &c->item[i];
@@ -604,9 +587,9 @@ void dt_format_each(struct dt_formats *f, uint32_t function, const uint64_t *val
 
 		if (!is_passed(&c->item[i], value))
 			continue;
+		f->at = bad ? NULL : item;
 		fn(ctx, name, n, text, (size_t)(end - text));
 	}
-	free(text);
 }
 
 /* Writes "name(a=1, b=2", without the closing piece. */
@@ -683,6 +666,7 @@ void dt_formats_free(struct dt_formats *f)
 	}
 	free(f->function);
 	free(f->text);
+	free(f->room);
 	dt_pointers_free(f->pointers);
 	dt_shapes_free(&f->shapes);
 }

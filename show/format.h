@@ -33,7 +33,9 @@ struct dt_formats {
 	struct dt_format_text *text;  /* cache: texts of values */
 	struct dt_pointers *pointers; /* made when the first pointer is printed */
 	struct dt_shapes shapes;
-	bool plain; /* print pointers without the names of what they lead to */
+	char *room;			 /* for the text of one value */
+	const struct dt_format_item *at; /* the value that dt_format_number() is of */
+	bool plain;			 /* print pointers without the names of what they lead to */
 };
 
 /* Bytes of room for each function below that writes at p: more than any call or result takes. */
@@ -61,6 +63,22 @@ void dt_format_each(struct dt_formats *f, uint32_t function, const uint64_t *val
 		    void (*fn)(void *ctx, const char *name, size_t n, const char *text,
 			       size_t length),
 		    void *ctx);
+
+/* A value as a number. */
+struct dt_format_number {
+	/* none: it is in two registers, or not known as one value */
+	enum { DT_NUMBER_NONE, DT_NUMBER_SIGNED, DT_NUMBER_UNSIGNED, DT_NUMBER_REAL } kind;
+	uint64_t u; /* SIGNED: as int64_t */
+	double real;
+};
+
+/* In a call of dt_format_each_full()'s or dt_format_each()'s fn: returns the number of the value
+ * that fn was called for. value: the record's values. */
+struct dt_format_number dt_format_number(const struct dt_formats *f, const uint64_t *value);
+
+/* Returns the number of a result that dt_format_result() has written. */
+struct dt_format_number dt_format_result_number(const struct dt_formats *f, uint32_t function,
+						const uint64_t *result);
 
 /* Writes the function's name, cut where it is very long. */
 char *dt_format_name(struct dt_formats *f, char *p, uint32_t function);

@@ -206,3 +206,125 @@ described() {
 		[ -z "$(comm -23 got symbols)" ]
 	done
 }
+
+# tree: python makes the text of calls from its JSON lines (standard input), without times and what stands in comments behind
+# a line; a second argument has the text, of which the same is left
+tree() {
+	python3 - "$1" "$2" <<-'P'
+	import json, re, sys
+	plain = lambda s: "".join(c if c.isprintable() else "?" for c in s)
+	arguments = lambda l: ", ".join((a["name"] + "=" if a["name"] else "") + a["text"] for a in l)
+	threads, inside, times = {}, {}, {}
+	for r in map(json.loads, open(sys.argv[1])):
+	    kind, key = r["type"], (r["thread"], r.get("parent", r.get("in")))
+	    if kind == "thread":
+	        threads[r["thread"]] = r["name"]
+	        continue
+	    if kind == "call":
+	        below = inside.pop((r["thread"], r["id"]), []) if r["id"] else []
+	        head = r["function"] + "(" + ("..." if r["arguments"] is None else arguments(r["arguments"])) + ")"
+	        tail = " = " + r["result"]["text"] if r["result"] else ""
+	        tail += " " + r["reason"] if "reason" in r else ""
+	        t = r["duration_ns"]
+	        lines = [(t, head + tail)] if not below else [(None, head + " {")] + [(x, "  " + l) for x, l in below] + [(t, "}" + tail)]
+	    elif kind == "loss":
+	        lines = [(None, "/* %d records lost here" % r["records"])]
+	    elif kind in ("point", "more"):
+	        lines = [(None, "* " + (r["function"] + "(" + arguments(r["values"]) + ")" if kind == "point" else "  " + arguments(r["values"])))]
+	    else:
+	        lines = [(None, {"event": "* ", "value": "*   ", "other": "/* "}[kind] + r["text"])]
+	    inside.setdefault(key, []).extend(lines)
+	want, thread = {}, None
+	for line in open(sys.argv[2], errors="surrogateescape"):
+	    line = line.rstrip("\n")
+	    m = re.match(r"# thread (\d+)( \((.*?)\))?", line)
+	    if m:
+	        thread = int(m[1])
+	        assert threads[thread] == (m[3] or ""), line
+	    elif line:
+	        t = line[:16].strip()
+	        text = re.sub(r"(?<=\S)  /\*.*\*/$", "", line[16:])
+	        text = re.sub(r"( records lost here).*", r"\1", text)
+	        text = re.sub(r"^( */\* (?!.*records lost).*) \*/$", r"\1", text)
+	        want.setdefault(thread, []).append((t, text))
+	assert {k[1] for k in inside} == {None}, inside.keys()
+	got = {k[0]: v for k, v in inside.items()}
+	assert got.keys() == want.keys(), (got.keys(), want.keys())
+	for thread, lines in got.items():
+	    assert len(lines) == len(want[thread]), (thread, len(lines), len(want[thread]))
+	    for (t, text), (wt, wanted) in zip(lines, want[thread]):
+	        assert text == wanted, (text, wanted)
+	        assert (t is None) == (wt == ""), (t, wt, text)
+	        assert t is None or abs(t - float(wt.split()[0]) * 1000) < 1.1, (t, wt)
+	P
+}
+
+@test "json: calls, as the text has them" {
+	sample s.db
+	cat >q.c <<-'C'
+	#include <devtrace.h>
+	#include <fcntl.h>
+	#include <pthread.h>
+	#include <stdlib.h>
+	#include <string.h>
+	#include <time.h>
+	enum { TILL = 300, PAY = 2, SAYS = 3 };
+	__attribute__((noipa)) int look(const char *path, double share, signed char c)
+	{
+		DT_EVENT(TILL, PAY, c, 5);
+		DT_TEXT(TILL, SAYS, path, strlen(path));
+		return open(path, O_RDONLY) + (share > 2) + c;
+	}
+	__attribute__((noipa)) void nap(void) { struct timespec t = {0, 2000000}; nanosleep(&t, NULL); }
+	__attribute__((noipa)) void leave(int n) { exit(n); }
+	static void *work(void *p) { nap(); for (int i = 0; i < 100; i++) look("/none/with \"quotes\"\n and \x01\xff", i / 8., (signed char)-i); return p; }
+	int main(void)
+	{
+		pthread_t t[3];
+		for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, work, NULL);
+		for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
+		leave(3);
+	}
+	C
+	gcc -O1 -g -pthread -I"$BATS_TEST_DIRNAME/../../include" -B"$build/lib" -o p q.c
+	gcc -O1 -g -pthread -I"$BATS_TEST_DIRNAME/../../include" -o bare q.c
+	devtrace record -l -S -o t.db ./p || [ "$?" = 3 ]
+	devtrace record -o e.db ./p || [ "$?" = 3 ]
+	devtrace record -l --backtrace -o b.db ./bare || [ "$?" = 3 ]
+	devtrace record -o point.db -T 'nap REG rsp REG rdi REG rsi REG rdx REG rcx' -T "look TEXT path" -F main ./bare || [ "$?" = 3 ]
+	writetrace other.db <<-'TEXT'
+	clock 0 0
+	clock 2000000 1000000
+	thread 1 main
+	E f 0x1000 1000
+	M 0 0 1100 0x12345
+	X f 0x1000 1500
+	TEXT
+	for t in s t e b point other; do
+		devtrace calls --json "$t.db" >"$t.json"
+		devtrace calls "$t.db" >"$t.text"
+		tree "$t.json" "$t.text"
+		devtrace calls --json --merge "$t.db" >"$t.merged"
+		tree "$t.merged" "$t.text"
+	done
+	devtrace calls --json -B b.db >stacks.json
+	described calls s.json t.json e.json b.json stacks.json point.json other.json
+	# what is chosen is what the text chooses
+	for how in '-F look' '-N look' '-D 2' '-t 1ms' '-B --failed' '-B -f arg3>-9' "--thread $(sed -n 's/^# thread \([0-9]*\).*/\1/p' t.text | sed -n 2p)" '--from 1ms'; do
+		devtrace calls $how t.db >chosen.text 2>/dev/null
+		[ -s chosen.text ]
+		devtrace calls --json $how t.db >chosen.json 2>/dev/null
+		tree chosen.json chosen.text
+	done
+	for how in --failed '-f time>1ms'; do
+		[ "$(devtrace calls --json $how t.db 2>/dev/null | grep -c '"type": "call"')" = "$(devtrace calls $how t.db 2>/dev/null | grep -c '^ ')" ]
+	done
+	for wrong in '-O since' '--units ns' --header '--failed --last 3'; do
+		run devtrace calls --json $wrong t.db
+		[ "$status" = 2 ]
+		[ "${#lines[@]}" = 1 ]
+	done
+	# a pipe that closes
+	devtrace calls --json t.db 2>err | head -n 1 >/dev/null
+	[ ! -s err ]
+}
