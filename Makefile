@@ -81,7 +81,7 @@ $(B)/session/btf.o: ALL += -DDT_BPF_SONAME='"$(call soname,libbpf.so)"'
 $(B)/export/babeltrace.o: ALL += -DDT_BABELTRACE_SONAME='"$(call soname,libbabeltrace2.so)"'
 
 # loops that every record of a trace goes through: measured, these gain and no others
-$(B)/store/decode.o $(B)/sqlite/store/decode.o $(patsubst %.c,$(B)/%.o,$(wildcard cmd/calls*.c)): CFLAGS += -O3
+$(B)/store/decode.o $(B)/sqlite/store/decode.o $(patsubst %.c,$(B)/%.o,$(wildcard cmd/calls*.c) cmd/json-pieces.c): CFLAGS += -O3
 
 # SQLite itself is that of the program which loads it: sql/host.h
 $(B)/libdevtrace-sqlite.so: $(EXTOBJ)

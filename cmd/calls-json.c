@@ -7,12 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/text.h"
+#include "cmd/json-pieces.h"
 #include "show/failure.h"
 #include "show/json.h"
 #include "show/place.h"
-
-#define PIECE 1024 /* bytes of what is put together at once, at most: numbers and words */
 
 /* A text that is part of lines. */
 struct piece {
@@ -31,78 +29,10 @@ struct dt_calls_json {
 	const uint64_t *value;
 };
 
-static char *put_quoted_character(char *p, const char *s, unsigned length, uint32_t c, bool unseen)
-{
-	if (!length)
-		return stpcpy(p, "\\ufffd");
-	if (unseen && c > 0xffff)
-		return p + sprintf(p, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
-				   0xdc00 + (c & 0x3ff));
-	if (unseen)
-		return p + sprintf(p, "\\u%04x", c);
-	if (*s == '"' || *s == '\\')
-		*p++ = '\\';
-	memcpy(p, s, length);
-	return p + length;
-}
-
-/* Writes a string with JSON's escapes; each byte that is not UTF-8 becomes U+FFFD. */
-static void quote(struct dt_out *o, const char *s, size_t n)
-{
-	dt_out_char(o, '"');
-	while (n) {
-		size_t plain = 0;
-		unsigned length;
-		uint32_t c = 0;
-		bool unseen = true;
-		char *p;
-
-		while (plain < n && s[plain] >= ' ' && s[plain] < 127 && s[plain] != '"' &&
-		       s[plain] != '\\')
-			plain++;
-		dt_out_bytes(o, s, plain);
-		s += plain;
-		n -= plain;
-		if (!n)
-			break;
-		length = *s ? dt_plain_character(s, n < 4 ? n : 4, &c, &unseen) : 1;
-		p = dt_out_room(o, 32);
-		dt_out_used(o, (size_t)(put_quoted_character(p, s, length, c, unseen) - p));
-		s += length ? length : 1;
-		n -= length ? length : 1;
-	}
-	dt_out_char(o, '"');
-}
-
-static void quote_member(struct dt_out *o, const char *name, const char *s)
-{
-	dt_out_text(o, name);
-	quote(o, s, strlen(s));
-}
-
-static char *put_decimal(char *p, const char *name, uint64_t v)
-{
-	p = stpcpy(p, name);
-	return p + dt_text_decimal(p, v);
-}
-
-/* Writes a number, or null if it is not known. */
-static char *put_known(char *p, const char *name, uint64_t v, bool known)
-{
-	return known ? put_decimal(p, name, v) : stpcpy(stpcpy(p, name), "null");
-}
-
 /* Writes a time in nanoseconds, with one decimal. */
 static char *put_ns(const struct calls *k, char *p, const char *name, uint64_t ticks, bool known)
 {
-	uint64_t tenths = (uint64_t)((double)ticks * k->json->tenths + 0.5);
-
-	p = put_known(p, name, tenths / 10, known);
-	if (known) {
-		*p++ = '.';
-		*p++ = (char)('0' + tenths % 10);
-	}
-	return p;
+	return dt_json_ns(p, name, (double)ticks * k->json->tenths, known);
 }
 
 /* Writes a point in time. */
@@ -119,9 +49,9 @@ static void look_who(struct calls *k, uint32_t tid)
 	const struct dt_thread_info *t = dt_reader_thread(k->reader, tid);
 	char *p = k->json->who;
 
-	p = put_known(p, ", \"thread\": ", dt_reader_number(k->reader, tid), tid != DT_NO_TID);
-	p = put_known(p, ", \"process\": ", t ? dt_reader_number(k->reader, t->pid) : 0,
-		      t && t->pid);
+	p = dt_json_known(p, ", \"thread\": ", dt_reader_number(k->reader, tid), tid != DT_NO_TID);
+	p = dt_json_known(p, ", \"process\": ", t ? dt_reader_number(k->reader, t->pid) : 0,
+			  t && t->pid);
 	*p = '\0';
 	k->json->tid = tid;
 }
@@ -200,7 +130,7 @@ static char *put_core(const struct calls *k, char *p)
 	const struct dt_span *s = k->choice.span;
 	uint16_t core = s ? dt_reader_ring_core(k->reader, s->core) : DT_SHARED_CORE;
 
-	return put_known(p, ", \"core\": ", core, core != DT_SHARED_CORE);
+	return dt_json_known(p, ", \"core\": ", core, core != DT_SHARED_CORE);
 }
 
 /* ---- values ---- */
@@ -214,7 +144,7 @@ static void print_number(struct dt_out *o, const struct dt_format_number *n)
 	else if (n->kind == DT_NUMBER_REAL)
 		p += sprintf(p, "%.17g", n->real);
 	else if (n->kind == DT_NUMBER_SIGNED && (int64_t)n->u < 0)
-		p = put_decimal(p, "-", -n->u);
+		p = dt_json_decimal(p, "-", -n->u);
 	else
 		p += dt_text_decimal(p, n->u);
 	dt_out_used(o, (size_t)(p - begin));
@@ -227,11 +157,11 @@ static void on_value(void *ctx, const char *name, size_t n, const char *text, si
 
 	dt_out_text(k->out, k->json->items++ ? ", {\"name\": " : "{\"name\": ");
 	if (n)
-		quote(k->out, name, n);
+		dt_json_quote(k->out, name, n);
 	else
 		dt_out_text(k->out, "null");
 	dt_out_text(k->out, ", \"text\": ");
-	quote(k->out, text, length);
+	dt_json_quote(k->out, text, length);
 	dt_out_text(k->out, ", \"value\": ");
 	print_number(k->out, &number);
 	dt_out_char(k->out, '}');
@@ -265,14 +195,14 @@ static void print_values(struct calls *k, uint32_t function, const struct dt_rec
 /* Writes the reason of a failure: a call's errno. */
 static void print_reason(struct calls *k, uint32_t error)
 {
-	char text[DT_FAILURE_TEXT + 1], *end, *p = dt_out_room(k->out, PIECE);
+	char text[DT_FAILURE_TEXT + 1], *end, *p = dt_out_room(k->out, DT_JSON_PIECE);
 
-	dt_out_used(k->out, (size_t)(put_known(p, ", \"errno\": ", error, error != 0) - p));
+	dt_out_used(k->out, (size_t)(dt_json_known(p, ", \"errno\": ", error, error != 0) - p));
 	if (!error)
 		return;
 	end = dt_failure_put(text, error);
 	dt_out_text(k->out, ", \"reason\": ");
-	quote(k->out, text + 1, (size_t)(end - text) - 1);
+	dt_json_quote(k->out, text + 1, (size_t)(end - text) - 1);
 }
 
 static void print_result(struct calls *k, const struct dt_call *c)
@@ -288,7 +218,7 @@ static void print_result(struct calls *k, const struct dt_call *c)
 	} else {
 		number = dt_format_result_number(&k->formats, c->function, c->result);
 		dt_out_text(k->out, "{\"text\": ");
-		quote(k->out, text + 3, (size_t)(end - text) - 3);
+		dt_json_quote(k->out, text + 3, (size_t)(end - text) - 3);
 		dt_out_text(k->out, ", \"value\": ");
 		print_number(k->out, &number);
 		dt_out_char(k->out, '}');
@@ -319,7 +249,7 @@ static const struct {
 
 static void print_flags(struct calls *k, const struct dt_call *c)
 {
-	char *begin = dt_out_room(k->out, PIECE), *p = stpcpy(begin, ", \"flags\": [");
+	char *begin = dt_out_room(k->out, DT_JSON_PIECE), *p = stpcpy(begin, ", \"flags\": [");
 	const char *separator = "\"";
 
 	for (size_t i = 0; c->flags && i < sizeof(words) / sizeof(*words); i++)
@@ -333,7 +263,7 @@ static void print_flags(struct calls *k, const struct dt_call *c)
 		p = dt_calls_fate(k, k->json_text, c);
 		if (p > k->json_text + 2) { /* behind ": " */
 			dt_out_text(k->out, ", \"fate\": ");
-			quote(k->out, k->json_text + 2, (size_t)(p - k->json_text) - 2);
+			dt_json_quote(k->out, k->json_text + 2, (size_t)(p - k->json_text) - 2);
 		}
 	}
 }
@@ -370,30 +300,30 @@ static void print_stack(struct calls *k, const struct dt_call *c)
 		size_t n = (size_t)(dt_place_put(text, k->reader, &s->frame[i]) - text);
 
 		dt_out_text(k->out, i ? ", " : "");
-		quote(k->out, text, n);
+		dt_json_quote(k->out, text, n);
 	}
-	quote_member(k->out, "], \"stack_ended\": ", s->ended);
+	dt_json_member(k->out, "], \"stack_ended\": ", s->ended);
 }
 
 void dt_calls_json_call(struct calls *k, const struct dt_call *c, const struct dt_full *full)
 {
-	char *begin = dt_out_room(k->out, PIECE), *p = begin;
+	char *begin = dt_out_room(k->out, DT_JSON_PIECE), *p = begin;
 	uint64_t parent = around(k);
 
-	p = put_known(stpcpy(p, "{\"type\": \"call\""), ", \"id\": ", c->id, c->id != 0);
-	p = put_known(p, ", \"parent\": ", parent, parent != 0);
-	p = put_decimal(p, ", \"depth\": ", dt_calls_next_level(dt_pair_caller_note(k->pair)));
+	p = dt_json_known(stpcpy(p, "{\"type\": \"call\""), ", \"id\": ", c->id, c->id != 0);
+	p = dt_json_known(p, ", \"parent\": ", parent, parent != 0);
+	p = dt_json_decimal(p, ", \"depth\": ", dt_calls_next_level(dt_pair_caller_note(k->pair)));
 	p = put_core(k, put_who(k, p, c->tid));
 	dt_out_used(k->out, (size_t)(p - begin));
 	print_function(k, c->function);
-	begin = dt_out_room(k->out, PIECE);
+	begin = dt_out_room(k->out, DT_JSON_PIECE);
 	p = put_times(k, begin, c);
 	if (c->flags & DT_CALL_WAITED && !(c->flags & DT_CALL_UNKNOWN))
 		p = put_waits(k, p, c);
 	dt_out_used(k->out, (size_t)(p - begin));
 	if (c->flags & DT_CALL_WAITED && !(c->flags & DT_CALL_UNKNOWN))
-		quote_member(k->out,
-			     ", \"waited_for\": ", dt_pair_waited_for(k->pair, c->waited_for[0]));
+		dt_json_member(k->out,
+			       ", \"waited_for\": ", dt_pair_waited_for(k->pair, c->waited_for[0]));
 	print_arguments(k, c->function, c->argument, full);
 	print_result(k, c);
 	print_flags(k, c);
@@ -407,11 +337,11 @@ void dt_calls_json_call(struct calls *k, const struct dt_call *c, const struct d
 /* Begins the line of what is no call; ticks 0: when is not known. */
 static void begin_line(struct calls *k, const char *type, uint32_t tid, uint64_t ticks)
 {
-	char *begin = dt_out_room(k->out, PIECE), *p = begin;
+	char *begin = dt_out_room(k->out, DT_JSON_PIECE), *p = begin;
 	uint64_t in = around(k);
 
 	p = stpcpy(stpcpy(stpcpy(p, "{\"type\": \""), type), "\"");
-	p = put_known(p, ", \"in\": ", in, in != 0);
+	p = dt_json_known(p, ", \"in\": ", in, in != 0);
 	p = put_core(k, put_who(k, p, tid));
 	p = put_at(k, p, ", \"at_ns\": ", ticks, ticks != 0);
 	dt_out_used(k->out, (size_t)(p - begin));
@@ -421,12 +351,12 @@ void dt_calls_json_thread(struct calls *k, uint32_t tid)
 {
 	const struct dt_thread_info *t = dt_reader_thread(k->reader, tid);
 	const struct dt_process_info *of = t ? dt_reader_process(k->reader, t->pid) : NULL;
-	char *begin = dt_out_room(k->out, PIECE);
+	char *begin = dt_out_room(k->out, DT_JSON_PIECE);
 	char *p = put_who(k, stpcpy(begin, "{\"type\": \"thread\""), tid);
 
 	dt_out_used(k->out, (size_t)(p - begin));
-	quote_member(k->out, ", \"name\": ", t ? t->name : "");
-	quote_member(k->out, ", \"program\": ", of ? of->exe : "");
+	dt_json_member(k->out, ", \"name\": ", t ? t->name : "");
+	dt_json_member(k->out, ", \"program\": ", of ? of->exe : "");
 	dt_out_bytes(k->out, "}\n", 2);
 }
 
@@ -435,8 +365,8 @@ void dt_calls_json_loss(struct calls *k, uint32_t tid, uint64_t lost, uint64_t b
 	char *p, *from;
 
 	begin_line(k, "loss", tid, begin);
-	from = dt_out_room(k->out, PIECE);
-	p = put_decimal(from, ", \"records\": ", lost);
+	from = dt_out_room(k->out, DT_JSON_PIECE);
+	p = dt_json_decimal(from, ", \"records\": ", lost);
 	p = put_ns(k, p, ", \"within_ns\": ", end - begin, begin && end > begin);
 	dt_out_used(k->out, (size_t)(stpcpy(p, "}\n") - from));
 }
@@ -446,7 +376,7 @@ void dt_calls_json_text(struct calls *k, const char *type, uint32_t tid, uint64_
 {
 	begin_line(k, type, tid, ticks);
 	dt_out_text(k->out, ", \"text\": ");
-	quote(k->out, text, n);
+	dt_json_quote(k->out, text, n);
 	dt_out_bytes(k->out, "}\n", 2);
 }
 

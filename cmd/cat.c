@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "arch/arch.h"
+#include "cmd/cat-json.h"
 #include "cmd/commands.h"
 #include "core/search.h"
 #include "show/event.h"
@@ -22,7 +23,7 @@
 #include "core/processor.h"
 
 static const char help[] =
-	"usage: devtrace cat [-l|-c|-3|-k] [--cpu] [--from TIME] [--to TIME] [FILE]\n"
+	"usage: devtrace cat [-l|-c|-3|-k|--json] [--cpu] [--from TIME] [--to TIME] [FILE]\n"
 	"Prints the records of a trace, one line each, in the order of time.\n"
 	"\n"
 	"A line has 121 bytes: kind (E entry, X exit), pc, ticks, thread, and the four\n"
@@ -36,6 +37,7 @@ static const char help[] =
 	"                    32-bit machines, which then has 69\n"
 	"  -k, --kitrace     Kitrace's line: function+offset, date and time, seconds since the\n"
 	"                    record before or the last BASE, flags, thread and values\n"
+	"      --json        JSON lines, for programs: devtrace-json(5)\n"
 	"      --from TIME   begin there: 1.5ms after the first record, or a number of ticks\n"
 	"      --to TIME     end there\n"
 	"  -s, --session SESSION  the records of a running session: they are taken out of its log\n"
@@ -56,6 +58,7 @@ struct cat {
 	struct dt_pointers *pointers;
 	struct dt_compact compact;
 	struct dt_kitrace kitrace;
+	struct dt_cat_json json;
 	struct dt_out out;
 	struct dt_terminal terminal;
 	/* to print a running session's records instead of a file's */
@@ -352,6 +355,9 @@ static void print_span(struct cat *k, const struct dt_span *s)
 	case 'k':
 		print_kitrace(k, s);
 		break;
+	case 'j':
+		dt_cat_json_span(&k->json, s);
+		break;
 	default:
 		if (k->layout == DT_LAYOUT_64)
 			print_lines(&k->out, k->reader, s);
@@ -369,6 +375,8 @@ static int print(struct cat *k, const struct dt_reader_range *range)
 
 	if (k->format == 'k' && !dt_reader_realtime(k->reader, 0, &ns))
 		return dt_cmd_fail("the trace has no reading of the wall clock, which -k prints");
+	if (k->format == 'j' && dt_cat_json_begin(&k->json, k->reader, &k->out, &e))
+		return dt_cmd_fail("%s", e.text);
 	if (k->format == 'c')
 		dt_out_used(&k->out,
 			    dt_compact_begin(&k->compact, dt_out_room(&k->out, DT_COMPACT_TEXT)));
@@ -389,11 +397,23 @@ static int print(struct cat *k, const struct dt_reader_range *range)
 	return rc;
 }
 
+/* Returns the name of the option that chooses a format. */
+static const char *option_of(int format)
+{
+	static const char name[][7] = {"--json", "-l", "-c", "-3", "-k"};
+
+	for (size_t i = 1; i < sizeof(name) / sizeof(*name); i++)
+		if (format == name[i][1])
+			return name[i];
+	return name[0];
+}
+
 /* Notes the chosen format; false: another one was chosen before, which is reported. */
 static bool choose(struct cat *k, int option)
 {
 	if (k->format && k->format != option) {
-		dt_cmd_fail("-%c and -%c are different lines; choose one", k->format, option);
+		dt_cmd_fail("%s and %s are different lines; choose one", option_of(k->format),
+			    option_of(option));
 		return false;
 	}
 	k->format = (char)option;
@@ -407,6 +427,7 @@ static int parse(int argc, char **argv, struct cat *k, struct dt_range_options *
 						{"compact", no_argument, NULL, 'c'},
 						{"32", no_argument, NULL, '3'},
 						{"kitrace", no_argument, NULL, 'k'},
+						{"json", no_argument, NULL, 'j'},
 						{"from", required_argument, NULL, 1},
 						{"to", required_argument, NULL, 2},
 						{"cpu", no_argument, NULL, 3},
@@ -425,6 +446,7 @@ static int parse(int argc, char **argv, struct cat *k, struct dt_range_options *
 		case 'c':
 		case '3':
 		case 'k':
+		case 'j':
 			if (!choose(k, o))
 				return dt_cmd_usage("cat");
 			break;
@@ -458,8 +480,8 @@ static int parse(int argc, char **argv, struct cat *k, struct dt_range_options *
 		}
 	}
 	if (cpu && k->format && k->format != '3') {
-		dt_cmd_fail("--cpu adds the core to lines of fixed columns, not to those of -%c",
-			    k->format);
+		dt_cmd_fail("--cpu adds the core to lines of fixed columns, not to those of %s",
+			    option_of(k->format));
 		return dt_cmd_usage("cat");
 	}
 	if (k->format == '3')
@@ -486,7 +508,7 @@ int dt_cmd_cat(int argc, char **argv)
 	}
 	if (k.live)
 		return dt_cmd_follow(k.session, k.follow, !k.peek, k.format == 'l');
-	dt_terminal_listing(&k.terminal, true);
+	dt_terminal_listing(&k.terminal, k.format != 'j');
 	if (k.terminal.columns)
 		k.out.file = stdout;
 	k.reader = dt_cmd_open(argc, argv, "cat", &needs, &status);

@@ -207,6 +207,53 @@ described() {
 	done
 }
 
+@test "json: cat, as its long lines have it" {
+	sample s.db
+	writetrace other.db <<-'TEXT'
+	clock 0 0
+	clock 2000000 1000000
+	thread 1 main
+	event 7 3 shop enter says
+	E f 0x1000 1000 0xffffffffffffffff 5
+	V 0 0 1100 0x70003
+	S 0 0 1200 1 2
+	R 0 0 1300 1 2
+	flags 8
+	X f 0x1000 1500 7
+	flags 64
+	S 0 0 1600 1 2
+	TEXT
+	for t in s other; do
+		devtrace cat --json $t.db >$t.json
+		devtrace cat -l $t.db >$t.text
+		python3 - $t.json $t.text <<-'P'
+	import json, sys
+	for r, line in zip(map(json.loads, open(sys.argv[1])), open(sys.argv[2])):
+	    shared = lambda c: "shared" if c is None else str(c)
+	    if r["type"] == "loss":
+	        got = "kind=LOSS core=%s lost=%d begin=%d" % (shared(r["core"]), r["records"], r["begin_ticks"])
+	        got += " end=%d" % r["end_ticks"] if r["end_ticks"] is not None else ""
+	        assert got == line.rstrip(), (got, line)
+	        continue
+	    got = "kind=%s ticks=%d core=%s tid=%s pc=%#x sp=%#x" % (r["kind"], r["ticks"], shared(r["core"]),
+	        "none" if r["thread"] is None else r["thread"], r["pc"], r["sp"])
+	    got += " function=" + r["function"] if r["function"] else ""
+	    got += "".join(" v%d=%#x" % (i, v) for i, v in enumerate(r["values"]) if v is not None)
+	    flags = [f.upper() for f in r["flags"] if f != "late_freeze"]
+	    got += " flags=" + ",".join("INTERRUPT" if f in ("FAULT", "PREEMPTED") else f for f in flags) if flags else ""
+	    got += " event=" + r["event"] if r.get("event") else ""
+	    got += " thread=" + r["thread_name"] if r.get("thread_name") else ""
+	    assert got == line.rstrip(), (got, line)
+	P
+		[ "$(wc -l <$t.json)" = "$(wc -l <$t.text)" ]
+	done
+	described cat s.json other.json
+	run devtrace cat --json -l s.db
+	[ "$status" = 2 ]
+	devtrace cat --json s.db 2>err | head -n 1 >/dev/null
+	! grep -v 'were lost' err
+}
+
 # tree: python makes the text of calls from its JSON lines (standard input), without times and what stands in comments behind
 # a line; a second argument has the text, of which the same is left
 tree() {
@@ -319,6 +366,24 @@ tree() {
 	for how in --failed '-f time>1ms'; do
 		[ "$(devtrace calls --json $how t.db 2>/dev/null | grep -c '"type": "call"')" = "$(devtrace calls $how t.db 2>/dev/null | grep -c '^ ')" ]
 	done
+	# and SQL has the same calls
+	devtrace sql --json t.db 'SELECT id, parent, thread, process, function, module, begin, end, duration, self, timed FROM calls' >rows
+	python3 - t.json rows <<-'P'
+	import json, sys
+	calls = [r for r in map(json.loads, open(sys.argv[1])) if r["type"] == "call"]
+	rows = [json.loads(l) for l in open(sys.argv[2])]
+	# points in time are counted by the trace's readings of the clock there, by its rate here
+	near = lambda a, b: a is None or abs(a - b) < 1.1 + b / 1e4
+	assert len(calls) == len(rows) > 300
+	calls.sort(key=lambda c: c["thread"]) # calls of a thread stay in order
+	rows.sort(key=lambda r: r["thread"])
+	of = {r["id"]: c["id"] for r, c in zip(rows, calls)}
+	for row, c in zip(rows, calls):
+	    assert all(c[n] == row[n] for n in ("thread", "process", "function")), (c, row)
+	    assert c["parent"] == (of[row["parent"]] if row["parent"] else None), (c, row)
+	    assert (c["duration_ns"] is not None) == bool(row["timed"]) and near(c["begin_ns"], row["begin"]) and near(c["end_ns"], row["end"]), (c, row)
+	    assert (c["duration_ns"] is None or (c["duration_ns"], c["self_ns"]) == (row["duration"], row["self"])), (c, row)
+	P
 	for wrong in '-O since' '--units ns' --header '--failed --last 3'; do
 		run devtrace calls --json $wrong t.db
 		[ "$status" = 2 ]
