@@ -97,6 +97,8 @@ static int watch(pid_t pid, const sigset_t *signals, struct dt_top *t)
 	if (killed && WTERMSIG(status) == SIGKILL)
 		return dt_cmd_fail(
 			"the table did not end at the first signal, and was killed at the next");
+	if (WTERMSIG(status) == SIGPIPE) /* who reads has read enough */
+		return 0;
 	return dt_cmd_fail("the table ended by signal %d", WTERMSIG(status));
 }
 
@@ -122,7 +124,7 @@ int dt_top_show(struct dt_top *t)
 		return dt_cmd_fail("out of memory");
 	setlocale(LC_CTYPE, "");
 	t->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-	t->screen = isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") &&
+	t->screen = !t->json && isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") &&
 		    tcgetattr(STDIN_FILENO, &before) == 0;
 	ask_size(&t->shared->size);
 	/* where it is ignored, nothing tells that the child has ended, or how */

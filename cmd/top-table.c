@@ -11,6 +11,7 @@
 
 #include "analyse/feed.h"
 #include "analyse/stats.h"
+#include "cmd/object.h"
 #include "cmd/open.h"
 #include "cmd/recording.h"
 #include "cmd/table.h"
@@ -322,6 +323,72 @@ static void print_head(struct table *k, unsigned width, const bool *chosen, bool
 	end_line(k);
 }
 
+/* ---- JSON lines: doc/json.md ---- */
+
+static void print_turn(struct table *k, size_t functions)
+{
+	char words[160];
+	uint64_t of = 0;
+
+	dt_left_out_words(k->r, words, sizeof(words));
+	dt_object_begin("turn");
+	dt_object_number("turn", k->turns);
+	dt_object_number("functions", functions);
+	dt_object_number("lost", k->lost);
+	dt_object_bool("behind", k->behind);
+	dt_object_bool("ended", k->ended);
+	if (*words) {
+		dt_object_text("filter", words);
+		dt_object_number("left_out", dt_left_out_calls(k->r, &of));
+	}
+	dt_object_end();
+}
+
+static void print_function(struct table *k, const struct dt_function_stats *f)
+{
+	const struct dt_function_info *info = dt_reader_function(k->r, f->function);
+	const struct dt_module_info *m = info ? dt_reader_module(k->r, info->module) : NULL;
+	uint64_t now = k->turns ? (k->turns - 1) % HISTORY : 0;
+	double ns = dt_reader_ns_per_tick(k->r);
+
+	dt_object_begin("function");
+	dt_object_number("turn", k->turns);
+	dt_object_text("function", info && *info->name ? info->name : "?");
+	dt_object_text("module", m ? m->path : "");
+	dt_object_number("calls", f->calls);
+	dt_object_number("timed", f->timed);
+	if (f->timed) {
+		dt_object_ns("total", (double)f->total * ns);
+		dt_object_ns("self", (double)f->self * ns);
+		dt_object_ns("turn_self", f->function < k->pasts
+						  ? (double)k->past[f->function].turn[now] * ns
+						  : 0);
+		dt_object_ns("avg", (double)f->sum / (double)f->timed * ns);
+		dt_object_ns("max", (double)f->max * ns);
+	}
+	if (f->timed && k->waits) {
+		dt_object_ns("cpu", (double)dt_stats_value(f, DT_STATS_CPU) * ns);
+		dt_object_ns("wait", (double)f->waited * ns);
+	}
+	dt_object_end();
+}
+
+static int print_json(struct table *k, struct dt_error *e)
+{
+	size_t n;
+	struct dt_stats_row *row = make_rows(k, &n);
+
+	if (!row)
+		return dt_fail(e, "out of memory");
+	print_turn(k, n);
+	for (size_t i = 0; i < n; i++)
+		print_function(k, row[i].s);
+	free(row);
+	return fflush(stdout) || ferror(stdout) ? dt_fail(e, "cannot write the lines") : 0;
+}
+
+/* ---- the table ---- */
+
 static int draw(struct table *k, struct dt_error *e)
 {
 	uint32_t size = atomic_load(&k->top->shared->size);
@@ -331,6 +398,8 @@ static int draw(struct table *k, struct dt_error *e)
 	struct dt_stats_row *row;
 	size_t n;
 
+	if (k->top->json)
+		return print_json(k, e);
 	row = make_rows(k, &n);
 	if (!row)
 		return dt_fail(e, "out of memory");

@@ -23,6 +23,7 @@ static const char help[] =
 	"  -S, --switches         context switches too: columns cpu and wait\n"
 	"      --filter WORDS     only calls that these words mean (as record); others are counted\n"
 	"  -n, --turns N          end after N seconds, paused or not\n"
+	"      --json             JSON lines, for programs: devtrace-json(5)\n"
 	"  -h, --help             show this\n"
 	"\n"
 	"Keys: t s c a m n p w sort by total, self, calls, avg, max, name, cpu, wait; so do the\n"
@@ -70,6 +71,7 @@ static int parse(int argc, char **argv, struct dt_recording *k, struct dt_top *t
 						{"switches", no_argument, NULL, 'S'},
 						{"turns", required_argument, NULL, 'n'},
 						{"filter", required_argument, NULL, 1},
+						{"json", no_argument, NULL, 2},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	int c;
@@ -86,6 +88,9 @@ static int parse(int argc, char **argv, struct dt_recording *k, struct dt_top *t
 		case 1:
 			k->word[k->words++] = "--filter";
 			k->word[k->words++] = optarg;
+			break;
+		case 2:
+			t->json = true;
 			break;
 		case 'S':
 			k->word[k->words++] = "-S";

@@ -23,6 +23,7 @@ struct dt_top {
 	struct dt_selection show; /* functions to be shown */
 	int recorder;		  /* pidfd of the process that records; -1: not known */
 	bool screen;		  /* draw on a terminal, by control sequences; otherwise print */
+	bool json;		  /* print JSON lines */
 	bool utf8;		  /* it can show bars */
 	uint64_t turns;		  /* end after so many; 0: do not */
 	struct dt_top_shared *shared;

@@ -254,6 +254,54 @@ described() {
 	! grep -v 'were lost' err
 }
 
+@test "json: top, against what the program counts itself" {
+	gcc -O1 -g -xc -o p - <<-'C'
+	#include <signal.h>
+	#include <stdio.h>
+	#include <unistd.h>
+	static volatile sig_atomic_t over;
+	static void stop(int s) { over = s; }
+	static volatile int turned[64];
+	__attribute__((noipa)) int turn(int n) { turned[n & 63] += n * 3; return turned[1] + turned[2]; }
+	__attribute__((noipa)) void work(void) { for (int i = 0; i < 100; i++) turn(i); usleep(10000); }
+	int main(void)
+	{
+		int n = 0;
+		signal(SIGUSR1, stop);
+		for (; n < 3000 && !over; n++) work();
+		printf("%d\n", n);
+	}
+	C
+	./p >counted &
+	pid=$!
+	while [ "$(cat /proc/$pid/comm)" != p ]; do sleep 0.01; done
+	devtrace top --json -n 3 -F turn -F work "$pid" >plain 2>/dev/null
+	devtrace top --json -n 2 -S --filter 'time>5ms' -F turn -F work "$pid" >filtered 2>/dev/null
+	devtrace top --json -F turn -F work "$pid" >ended 2>/dev/null &
+	top=$!
+	sleep 2
+	kill -USR1 "$pid"
+	wait "$pid" "$top"
+	described top plain filtered ended
+	python3 - "$(cat counted)" <<-'P'
+	import json, sys
+	lines = [json.loads(l) for l in open("plain")]
+	turns = [l for l in lines if l["type"] == "turn"]
+	assert [t["turn"] for t in turns] == [1, 2, 3]
+	for t in turns:
+	    of = {l["function"]: l for l in lines if l["type"] == "function" and l["turn"] == t["turn"]}
+	    assert len(of) == t["functions"] and t["lost"] == 0
+	    if of: # a turn of 100 is within one call of work, or the next has begun
+	        assert 0 <= of["turn"]["calls"] - 100 * of["work"]["calls"] <= 200, of
+	last = {l["function"]: l for l in lines if l["type"] == "function"}
+	spent = sum(l["turn_self_ns"] for l in lines if l["type"] == "function" and l["function"] == "work")
+	# the rate of the counter is known better from turn to turn
+	assert abs(spent / last["work"]["self_ns"] - 1) < 0.001 and last["work"]["avg_ns"] > 1e7, (spent, last)
+	assert 0 < last["work"]["calls"] < int(sys.argv[1])
+	assert json.loads(open("ended").readlines()[-1])["turn"] and '"ended": true' in open("ended").read()
+	P
+}
+
 # tree: python makes the text of calls from its JSON lines (standard input), without times and what stands in comments behind
 # a line; a second argument has the text, of which the same is left
 tree() {

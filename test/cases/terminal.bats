@@ -355,7 +355,7 @@ listings() {
 		grep -qxE '141|0' status
 		! grep -v 'note: ' err || false
 		[ -s first ]
-	done < <(listings long.db)
+	done < <(listings long.db; printf '%s --json long.db\n' calls cat)
 	bash -c 'devtrace cat long.db | head -n 1 >first; echo "${PIPESTATUS[0]}"' | grep -qx 141
 	bash -c 'devtrace sql long.db "SELECT * FROM calls" | head -n 1 >first; echo "${PIPESTATUS[0]}"' | grep -qx 141
 }
