@@ -1007,7 +1007,9 @@ static void test_stats_values(void **state)
 		static const uint64_t wanted[DT_STATS_KEYS] = {
 			[DT_STATS_TOTAL] = 47, [DT_STATS_SELF] = 35, [DT_STATS_CALLS] = 4,
 			[DT_STATS_AVG] = 12,   [DT_STATS_MIN] = 10,  [DT_STATS_P50] = 11,
-			[DT_STATS_P99] = 14,   [DT_STATS_MAX] = 14,  [DT_STATS_CPU] = 47};
+			[DT_STATS_P99] = 14,   [DT_STATS_MAX] = 14,  [DT_STATS_CPU] = 47,
+			[DT_STATS_P90] = 14,   [DT_STATS_P95] = 14,  [DT_STATS_P999] = 14,
+			[DT_STATS_STDDEV] = 1}; /* the root of 8.75 / 4 */
 
 		assert_int_equal(dt_stats_value(&s.function[0], k), wanted[k]);
 		assert_int_equal(dt_stats_value(&s.function[1], k), 0);
