@@ -454,9 +454,8 @@ static int refuse(const struct report *o)
 	else if (o->left_out &&
 		 (o->key != DT_STATS_TOTAL || o->subtract || o->failed || o->waiting ||
 		  o->when.from || o->when.to || o->filter_text || form))
-		dt_cmd_fail(
-			"--left-out goes with -F, -N, -n and --json only: of calls that "
-			"are left out there are only sums");
+		dt_cmd_fail("--left-out goes with -F, -N, -n and --json only: of calls that "
+			    "are left out there are only sums");
 	else if (o->waiting &&
 		 (o->key != DT_STATS_TOTAL || o->subtract || o->failed || o->filter_text || form))
 		dt_cmd_fail("--waits does not go with -s, -f, --subtract, --failed, --by "
