@@ -101,13 +101,15 @@ static void print_record(struct dt_cat_json *k, const struct dt_span *s, uint32_
 	const struct dt_module_info *m = f ? dt_reader_module(k->reader, f->module) : NULL;
 	const struct dt_thread_info *t;
 	struct dt_record r;
-	char *begin = dt_out_room(k->out, DT_JSON_PIECE), *p;
+	char letter, *begin, *p;
 
 	dt_span_record(k->reader, s, i, &r);
 	t = dt_reader_thread(k->reader, r.tid);
-	p = stpcpy(begin, "{\"type\": \"record\", \"kind\": \"");
-	*p++ = dt_letter(r.kind);
-	p = dt_json_decimal(p, "\", \"ticks\": ", r.ticks);
+	letter = dt_letter(r.kind);
+	dt_out_text(k->out, "{\"type\": \"record\", \"kind\": ");
+	dt_json_quote(k->out, &letter, 1); /* a file may have any */
+	begin = dt_out_room(k->out, DT_JSON_PIECE);
+	p = dt_json_decimal(begin, ", \"ticks\": ", r.ticks);
 	p = put_at(k, p, ", \"at_ns\": ", r.ticks, true);
 	p = dt_json_known(p, ", \"core\": ", r.core, r.core != DT_SHARED_CORE);
 	p = dt_json_known(p, ", \"thread\": ", dt_reader_number(k->reader, r.tid),

@@ -25,7 +25,7 @@ struct dt_format_item {
 
 /* Is the parameter passed in this call? The first one always counts as passed: its piece of text
  * has the function's name. */
-static inline bool is_passed(const struct dt_format_item *i, const uint64_t *value)
+static inline bool dt_format_passed(const struct dt_format_item *i, const uint64_t *value)
 {
 	return __builtin_expect(!i->bits, 1) || value[i->when] & i->bits;
 }

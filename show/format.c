@@ -417,7 +417,7 @@ char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uin
 		return stpcpy(p + n, "(...)");
 	}
 	for (; i + 1 < c->items; i++)
-		if (is_passed(&c->item[i], argument))
+		if (dt_format_passed(&c->item[i], argument))
 			p = put_kept(f, c->pid, put_piece(p, c, i), &c->item[i], argument);
 	return put_piece(p, c, i);
 }
@@ -494,7 +494,7 @@ char *dt_format_full(struct dt_formats *f, char *p, uint32_t function, const uin
 		const char *value = full_value(c, i, full);
 
 		/* the first one's piece has the function's name */
-		if (value ? !*value && i : !is_passed(&c->item[i], argument))
+		if (value ? !*value && i : !dt_format_passed(&c->item[i], argument))
 			continue;
 		p = put_piece(p, c, i);
 		any = true;
@@ -543,7 +543,7 @@ void dt_format_each_full(struct dt_formats *f, uint32_t function, const uint64_t
 		const char *name = name_of(c, i, &n), *value = full_value(c, i, full);
 		char *end;
 
-		if (value ? !*value : !is_passed(&c->item[i], argument))
+		if (value ? !*value : !dt_format_passed(&c->item[i], argument))
 			continue;
 		if (!value)
 			end = put_kept(f, c->pid, text, &c->item[i], argument);
@@ -585,7 +585,7 @@ void dt_format_each(struct dt_formats *f, uint32_t function, const uint64_t *val
 		size_t n;
 		const char *name = name_of(c, i, &n);
 
-		if (!is_passed(&c->item[i], value))
+		if (!dt_format_passed(&c->item[i], value))
 			continue;
 		f->at = bad ? NULL : item;
 		fn(ctx, name, n, text, (size_t)(end - text));

@@ -46,6 +46,26 @@ void dt_json_utf8(struct dt_json *t, const char *s, size_t n)
 	}
 }
 
+char *dt_json_character(char *to, const char *s, size_t n, unsigned *length)
+{
+	uint32_t c = 0;
+	bool unseen = true;
+
+	*length = *s ? dt_plain_character(s, n < 4 ? n : 4, &c, &unseen) : 1;
+	if (!*length) {
+		*length = 1;
+		return stpcpy(to, "\\ufffd");
+	}
+	if (unseen && c > 0xffff)
+		return to + sprintf(to, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
+				    0xdc00 + (c & 0x3ff));
+	if (unseen)
+		return to + sprintf(to, "\\u%04x", c);
+	if (*s == '"' || *s == '\\')
+		*to++ = '\\';
+	return mempcpy(to, s, *length);
+}
+
 void dt_json_string(struct dt_json *t, const char *s)
 {
 	dt_json_string_of(t, s, strlen(s));
@@ -57,27 +77,11 @@ void dt_json_string_of(struct dt_json *t, const char *s, size_t length)
 
 	dt_json_bytes(t, "\"", 1);
 	while (s < end) {
-		uint32_t c = 0;
-		bool unseen;
-		size_t left = (size_t)(end - s),
-		       n = dt_plain_character(s, left < 4 ? left : 4, &c, &unseen);
+		char text[DT_JSON_CHARACTER + 1]; /* and sprintf()'s NUL */
+		unsigned n;
+		char *p = dt_json_character(text, s, (size_t)(end - s), &n);
 
-		if (!*s) {
-			dt_json_bytes(t, "\\u0000", 6);
-			n = 1;
-		} else if (!n) {
-			dt_json_bytes(t, "\\ufffd", 6);
-			n = 1;
-		} else if (unseen && c > 0xffff) {
-			dt_json_print(t, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
-				      0xdc00 + (c & 0x3ff));
-		} else if (unseen) {
-			dt_json_print(t, "\\u%04x", c);
-		} else if (*s == '"' || *s == '\\') {
-			dt_json_print(t, "\\%c", *s);
-		} else {
-			dt_json_bytes(t, s, n);
-		}
+		dt_json_bytes(t, text, (size_t)(p - text));
 		s += n;
 	}
 	dt_json_bytes(t, "\"", 1);

@@ -20,6 +20,12 @@ void dt_json_print(struct dt_json *t, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Adds n bytes; each NUL, and each byte that is not UTF-8, becomes U+FFFD. */
 void dt_json_utf8(struct dt_json *t, const char *s, size_t n);
+#define DT_JSON_CHARACTER 12 /* bytes that a character takes at most */
+
+/* Writes the first character of n bytes, at least one, as it stands in a string of JSON, and sets
+ * *length to how many bytes it has. A byte that is not UTF-8 becomes U+FFFD, a NUL \u0000. Returns
+ * the end; no NUL is written. */
+char *dt_json_character(char *to, const char *s, size_t n, unsigned *length);
 /* Adds a string in quotes with JSON's escapes; each byte that is not UTF-8 becomes U+FFFD. */
 void dt_json_string(struct dt_json *t, const char *s);
 /* Does the same with n bytes, of which NULs are written as \u0000. */

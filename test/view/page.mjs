@@ -3,7 +3,7 @@
 // (playwright-core is found from the current folder)
 import { createRequire } from "node:module";
 import { spawn, execFileSync } from "node:child_process";
-import { watch, settle as rest } from "./settle.mjs";
+import { point, watch, settle as rest } from "./settle.mjs";
 import { existsSync, readFileSync } from "node:fs";
 import { test, is, ok, end, tap } from "./tap.mjs";
 
@@ -627,14 +627,7 @@ await test("activities that lie below each other only when they are near are the
 		const { state: s } = await import("./main.js"), { left, row } = await import("./draw.js"), box = document.getElementById("line").getBoundingClientRect();
 		return {x: box.x + left + (box.width - left) / 2, y: box.y + s.tracks.find(t => t.kind === "activity").y + 1.5 * row};
 	});
-	// what comes late may move it: a person would point again
-	let text = "";
-	for (let i = 0; i < 12 && text !== "x b"; i++) {
-		const at = await spot();
-		await p.mouse.move(at.x, at.y);
-		await p.waitForFunction(() => document.querySelector("#tip b")?.textContent === "x b", null, {timeout: 3000}).catch(() => {});
-		text = await p.evaluate(() => document.querySelector("#tip b")?.textContent);
-	}
+	const text = await point(p, spot, "x b");
 	is(text, "x b");
 	// the pointer stays, and what is below it goes: a second before that there is nothing
 	await p.evaluate(async () => { const { state: s, show } = await import("./main.js"); show(90000 / s.ns_per_tick, 90100 / s.ns_per_tick); });

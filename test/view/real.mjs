@@ -3,7 +3,7 @@
 // usage: node real.mjs DEVTRACE FOLDER [PICTURES]     FOLDER has slow.db, fixed.db and pg.db
 import { createRequire } from "node:module";
 import { spawn, execFileSync } from "node:child_process";
-import { watch, settle as rest } from "./settle.mjs";
+import { point, watch, settle as rest } from "./settle.mjs";
 import { test, is, ok, end } from "./tap.mjs";
 
 const [devtrace, folder, pictures] = process.argv.slice(2);
@@ -198,11 +198,8 @@ await test("PostgreSQL: what the picture says of a call is what calls prints", a
 	const base = Number(execFileSync("sqlite3", ["-readonly", `${folder}/pg.db`, "SELECT min(min_ticks) FROM chunk"]));
 	await page.evaluate(async ([from, to]) => (await import("./main.js")).show(from, to), [call.begin_ticks - base - 200, call.end_ticks - base + 200]);
 	await settle();
-	const bar = await bar_of("standard_ExecutorRun");
-	ok(bar, "it is not drawn");
-	await page.mouse.move(bar.x, bar.y);
-	await page.waitForFunction(() => /^standard_ExecutorRun\(/.test(document.querySelector("#tip b")?.textContent), null, {timeout: 60000});
-	is((await page.textContent("#tip b")).replace(/ *\/\*.*/, ""), call.text.replace(/ *\/\*.*/, ""), "text");
+	const told = await point(page, () => bar_of("standard_ExecutorRun"), "standard_ExecutorRun(");
+	is(told.replace(/ *\/\*.*/, ""), call.text.replace(/ *\/\*.*/, ""), "text");
 	ok(s.length > 0, "length");
 	await keep("postgresql");
 });
