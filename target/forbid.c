@@ -63,14 +63,27 @@ static void become_confined(void)
 	wait_for_calls(allowed);
 }
 
+/* Returns whether the kernel would take this call of seccomp() for the mode, as far as its
+ * arguments tell. libseccomp asks what the kernel can do by calls that are bound to fail: strict
+ * mode with flags, filters at NULL. */
+static bool may_succeed(const uint64_t *argument)
+{
+	uint32_t operation = (uint32_t)argument[1], flags = (uint32_t)argument[2];
+	uint64_t data = argument[3];
+
+	if (operation == 0)
+		return flags == 0 && data == 0;
+	return operation == 1 && data != 0;
+}
+
 void dt_before_call(const uint64_t *argument)
 {
 	uint64_t mode = 0;
 
-	if (argument[0] == DT_SYS_SECCOMP && argument[1] <= 1)
-		mode = argument[1] + 1;
+	if (argument[0] == DT_SYS_SECCOMP && may_succeed(argument))
+		mode = (uint32_t)argument[1] + 1;
 	else if (argument[0] == DT_SYS_PRCTL && (int)argument[1] == PR_SET_SECCOMP)
-		mode = argument[2];
+		mode = argument[2] == SECCOMP_FILTER && !argument[3] ? 0 : argument[2];
 	if (mode == 1)
 		become_strict();
 	else if (mode == SECCOMP_FILTER)

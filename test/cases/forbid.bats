@@ -18,7 +18,7 @@ teardown_file() {
 # same CALLS PROG ARG...: output and status are those without devtrace; the calls of f() that are in the
 # file, and those that are said not to be, are so many together (-: more than one thread, any number)
 same() {
-	local alone=0 traced=0 calls=$1 recorded
+	local alone=0 traced=0 calls=$1
 	shift
 	"$@" >"$dir/alone" || alone=$?
 	timeout 30 "$dt" record -F f -b 64K -o "$dir/t.db" "$@" >"$dir/out" 2>"$dir/err" || traced=$?
@@ -56,6 +56,16 @@ seen() {
 		same 5000 "$dir/forbid" thread $how
 		[ "$said" = 1000 ]
 	done
+}
+
+@test "asking what could be forbidden, by calls that fail, forbids nothing" {
+	for how in libc syscall inline apart; do
+		same 3000 "$dir/forbid" asks $how
+		[ "$said" = "" ] && [ "$recorded" = 3000 ]
+		! grep -q "confined itself" "$dir/err"
+	done
+	same 3000 "$dir/static" asks syscall
+	[ "$recorded" = 3000 ]
 }
 
 @test "a clock that is forbidden stays so in children, and in what is executed" {

@@ -4,7 +4,7 @@
  *	WHAT: tsc (the cycle counter, and allows it again), strict (seccomp), filter (kills for anything
  *	      but write, vfork and exit), thread (strict, another thread goes on), child (tsc, then forks),
  *	      exec (tsc, then executes itself with `called'), tsync (a filter for all threads at once),
- *	      vfork (filter, then a child), texts (strict, then functions that are passed texts)
+ *	      vfork (filter, then a child), asks (what forbids nothing, since it fails), texts (strict, then functions that are passed texts)
  *	HOW:  libc, syscall (libc's function of that name), inline; and apart: inline, other instructions
  *	      between the number and the system call
  * Prints nothing but what it computed, so that it can be compared. Calls of f() are made 1,000 before,
@@ -155,6 +155,14 @@ static int run(const char *what)
 			return 4;
 		say("now ", calls(1000));
 		end(5);
+	} else if (!strcmp(what, "asks")) {
+		/* as libseccomp does, to learn what the kernel can do */
+		if (!call(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, 0) || !call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, 0) ||
+		    !call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, 0) ||
+		    !call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, 0))
+			return 4;
+		say("text ", (int)text("after"));
+		say("now ", calls(1000));
 	} else if (!strcmp(what, "texts")) {
 		say("text ", (int)text("allowed"));
 		if (call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0))
