@@ -179,7 +179,7 @@ void dt_pair_push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segmen
 	f->inner = 0;
 	f->note = 0;
 	f->jump = DT_JUMP_NONE;
-	f->lands = 0;
+	f->lands = p->fact[p->span->site[p->at]].lands;
 	c = &f->call;
 	c->id = ++p->last_id;
 	c->parent = s->n ? f[-1].call.id : s->below_id;

@@ -118,7 +118,7 @@ int dt_facts_renew(struct dt_pair *p)
 				     .keeps = is_named(p, site->function, "swapcontext")};
 		f[i].arrives = changes_stack(p, site->function);
 		f[i].exits_only = !entered[f[i].function];
-		if (f[i].tail && site->target)
+		if (site->target)
 			f[i].lands =
 				head_at(head, n, site->target, pid_of(p->reader, site->function));
 	}

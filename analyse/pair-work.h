@@ -25,12 +25,14 @@ struct core_loss {
 /* What pairing needs of a site, close together in memory. */
 struct fact {
 	uint32_t function; /* row; if one function has several rows, the first */
-	uint32_t lands; /* of a tail jump: the function that it leads to, if that one's entries or
-			   exits are recorded; otherwise 0 */
-	uint8_t kind;	/* enum dt_kind of its records */
-	bool tail;	/* an exit that is recorded before a jump */
-	bool leaving;	/* it only tells that the function was done */
-	bool alone;	/* an entry of a function whose exits are not recorded */
+	/* of a tail jump: the function that it leads to; of an entry: the one that follows in
+	 * memory, if the entry's code may run into it. 0: none, or neither its entries nor its
+	 * exits are recorded */
+	uint32_t lands;
+	uint8_t kind; /* enum dt_kind of its records */
+	bool tail;    /* an exit that is recorded before a jump */
+	bool leaving; /* it only tells that the function was done */
+	bool alone;   /* an entry of a function whose exits are not recorded */
 	bool arrives; /* of swapcontext(), setcontext(), longjmp(): its exit tells where the thread
 			 has come to */
 	bool exits_only; /* no entries of the function are recorded */
@@ -94,11 +96,12 @@ static inline bool dt_pair_in_kernel(uint64_t sp)
 	return sp >> 63;
 }
 
-/* Returns whether a new frame at the innermost one's sp is what that one has jumped to. */
+/* Returns whether a new frame at the innermost one's sp is what that one has jumped to, or has run
+ * into. */
 static inline bool dt_pair_has_landed(const struct dt_thread_stack *t,
 				      const struct dt_stack_frame *top, uint32_t function)
 {
-	return top->jump == DT_JUMP_MADE && top->lands == function && top->losses == t->losses;
+	return top->jump != DT_JUMP_LANDED && top->lands == function && top->losses == t->losses;
 }
 
 static inline bool dt_pair_is_deeper(const struct dt_thread_stack *t, uint64_t sp)

@@ -118,6 +118,15 @@ static void resolve_targets(struct dt_file *f)
 	free(slot);
 }
 
+/* Returns where the function goes on that the end of function i runs into; 0: it does not, or may
+ * also leave by a jump that is not known. */
+static uint64_t runs_into(const struct dt_code *c, size_t i)
+{
+	const struct dt_code_function *x = &c->function[i];
+
+	return x->falls && !x->anywhere && !x[1].part ? x[1].start : 0;
+}
+
 int dt_file_probes(struct dt_file *f, struct dt_error *e)
 {
 	struct dt_elf_site *site;
@@ -150,6 +159,7 @@ int dt_file_probes(struct dt_file *f, struct dt_error *e)
 		if (!x->part)
 			site[n++] = (struct dt_elf_site){.address = x->start,
 							 .function = x->start,
+							 .target = runs_into(f->code, i),
 							 .kind = DT_ELF_PROBE_ENTRY,
 							 .jumps = x->anywhere || x->falls};
 		for (uint32_t k = 0; k < x->exits; k++) {

@@ -683,6 +683,8 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 			row->target = m->bias + site->target;
 		return;
 	}
+	if (row->kind == DT_SITE_ENTRY_JUMPS && site->target)
+		row->target = m->bias + site->target;
 	if (signature[0])
 		row->values = meant(signature, r->kind == DT_EXIT);
 	/* errno, also for a function that has jumped here and ends with this exit */

@@ -176,18 +176,35 @@ void dt_ranges_note_callers(struct dt_session *s)
 	}
 }
 
+/* Marks the code's function `to', which one that is chosen or followed goes on in. Returns whether
+ * it is new. */
+static bool mark_follower(const struct dt_code *code, size_t from, size_t to, const bool *chosen,
+			  bool *next)
+{
+	from = code->function[from].whole;
+	to = code->function[to].whole;
+	if ((!chosen[from] && !next[from]) || chosen[to] || next[to])
+		return false;
+	return next[to] = true;
+}
+
 /*
- * Marks in `next', by function of the code, the functions that chosen ones jump to instead of
- * returning, and those that these jump to. Their exits are the ends of the calls.
+ * Marks in `next', by function of the code, the functions that chosen ones go on in instead of
+ * returning, and those that these go on in: by a jump (if jumps), or because the end of their code
+ * runs into the other one (strcasecmp, which looks up the locale, and then is strcasecmp_l). Their
+ * exits are the ends of the calls.
  */
-static void mark_followers(const struct dt_file *f, const bool *chosen, bool *next)
+static void mark_followers(const struct dt_file *f, const bool *chosen, bool jumps, bool *next)
 {
 	const struct dt_code *code = f->code;
 	bool more = true;
 
 	while (more) {
 		more = false;
-		for (size_t i = 0; i < f->elf->sites; i++) {
+		for (size_t i = 0; i + 1 < code->functions; i++)
+			if (code->function[i].falls)
+				more |= mark_follower(code, i, i + 1, chosen, next);
+		for (size_t i = 0; i < f->elf->sites && jumps; i++) {
 			const struct dt_elf_site *x = &f->elf->site[i];
 			size_t from, to;
 
@@ -199,18 +216,14 @@ static void mark_followers(const struct dt_file *f, const bool *chosen, bool *ne
 			if (from == code->functions || to == code->functions ||
 			    code->function[to].start != x->target)
 				continue;
-			from = code->function[from].whole;
-			to = code->function[to].whole;
-			if ((!chosen[from] && !next[from]) || chosen[to] || next[to])
-				continue;
-			next[to] = more = true;
+			more |= mark_follower(code, from, to, chosen, next);
 		}
 	}
 }
 
 int dt_ranges_each_follower(struct dt_file *f, const struct dt_range *r,
-			    const struct dt_symtab *tab, const bool *chosen, dt_ranges_site_fn *fn,
-			    void *ctx, struct dt_error *e)
+			    const struct dt_symtab *tab, const bool *chosen, bool jumps,
+			    dt_ranges_site_fn *fn, void *ctx, struct dt_error *e)
 {
 	const struct dt_code *code = f->code;
 	const struct dt_function *function;
@@ -231,7 +244,7 @@ int dt_ranges_each_follower(struct dt_file *f, const struct dt_range *r,
 		if (at < code->functions)
 			from[code->function[at].whole] = true;
 	}
-	mark_followers(f, from, next);
+	mark_followers(f, from, jumps, next);
 	for (size_t i = 0; i < f->elf->sites; i++) {
 		const struct dt_elf_site *x = &f->elf->site[i];
 		size_t at = dt_elf_is_probe(x) && x->kind != DT_ELF_PROBE_ENTRY

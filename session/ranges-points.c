@@ -95,7 +95,7 @@ static int outputs_at(struct dt_file *f, const struct dt_function *function, uin
 
 /*
  * Marks the functions at whose ends a call of the function at `from' can end: itself, and those
- * that it jumps to instead of returning, and so on.
+ * that it jumps to, or runs into, instead of returning, and so on.
  */
 static void mark_ends(const struct dt_code *code, size_t from, bool *ends)
 {
@@ -107,6 +107,12 @@ static void mark_ends(const struct dt_code *code, size_t from, bool *ends)
 		for (size_t i = 0; i < code->functions; i++) {
 			const struct dt_code_function *x = &code->function[i];
 
+			if (x->falls && ends[x->whole] && i + 1 < code->functions) {
+				size_t to = code->function[i + 1].whole;
+
+				more |= !ends[to];
+				ends[to] = true;
+			}
 			for (uint32_t k = 0; ends[x->whole] && k < x->exits; k++) {
 				uint64_t target = code->exit[x->first_exit + k].target;
 				size_t to = target ? dt_code_function_at(code, target)

@@ -156,8 +156,9 @@ int dt_ranges_each_site(struct dt_file *f, struct dt_range *r, dt_ranges_site_fn
 			     : is_chosen(&choice, p->imports ? NULL : select, f,
 					 elf->site[i].function)))
 			fn(ctx, f, i, r);
-	rc = p->imports && (r->action.what & DT_DO_EXIT)
-		     ? dt_ranges_each_follower(f, r, choice.tab, choice.chosen, fn, ctx, e)
+	rc = choice.chosen && (r->action.what & DT_DO_EXIT)
+		     ? dt_ranges_each_follower(f, r, choice.tab, choice.chosen, p->imports, fn, ctx,
+					       e)
 		     : 0;
 	free(choice.chosen);
 	return rc;

@@ -70,13 +70,13 @@ int dt_ranges_chosen(struct dt_file *f, const struct dt_range *r, const struct d
 int64_t dt_ranges_imported(struct place_of_range *p, struct dt_file *f, const struct dt_symtab *tab,
 			   bool *chosen);
 /*
- * Calls fn for the exits of those functions to which a chosen one, an element of chosen for each
- * function of tab, may jump instead of returning, directly or by others: its result is known from
- * them.
+ * Calls fn for the exits of those functions that a chosen one, an element of chosen for each
+ * function of tab, goes on in instead of returning, directly or by others: its result is known from
+ * them. jumps: also where it jumps there, not only where its code runs into theirs.
  */
 int dt_ranges_each_follower(struct dt_file *f, const struct dt_range *r,
-			    const struct dt_symtab *tab, const bool *chosen, dt_ranges_site_fn *fn,
-			    void *ctx, struct dt_error *e);
+			    const struct dt_symtab *tab, const bool *chosen, bool jumps,
+			    dt_ranges_site_fn *fn, void *ctx, struct dt_error *e);
 /* Tells whether a set means only calls that a module makes, this file's among them. */
 bool dt_ranges_calls_from(const struct dt_range *r, struct dt_file *f);
 /* Notes that ranges that are on want the calls that this file makes. The functions of other files

@@ -80,7 +80,9 @@ struct dt_site_row {
 	int64_t function; /* row id that dt_store_function() gave; 0: not known */
 	uint8_t kind;	  /* enum dt_site_kind */
 	uint8_t values;	  /* bit i set: value[i] is meaningful and stored; others read back as 0 */
-	uint64_t target;  /* DT_SITE_TAIL: run-time address that it jumps to; 0: not known */
+	/* run-time address: DT_SITE_TAIL: that it jumps to; DT_SITE_ENTRY_JUMPS: of the function
+	 * that it runs into; 0: not known, or none */
+	uint64_t target;
 	bool entered;	  /* DT_SITE_RETURN, DT_SITE_TAIL: others enter the function in its middle,
 			     so its record may come without an entry */
 	bool by_target; /* its records say in value[0] where it jumps to: each target gets a row of

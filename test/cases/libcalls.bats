@@ -358,6 +358,45 @@ start"
 	[ "$(count_of atoi)" = 40 ]
 }
 
+@test "libcalls: a function whose code runs into another one's ends where that returns, with its result" {
+	# strcasecmp looks up the locale, and is strcasecmp_l from there on
+	cat >"$dir/runs.c" <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <strings.h>
+		__attribute__((noipa)) static int compare(const char *a, const char *b)
+		{
+			int r = strcasecmp(a, b);
+			for (volatile int i = 0; i < 20000000; i++)
+				;
+			return r;
+		}
+		int main(void)
+		{
+			int a = compare("always", "true"), b = strncasecmp("TRUE", "true", 4);
+			free(malloc(3));
+			printf("%d %d\n", a, b);
+			return 0;
+		}
+	C
+	gcc -O1 -o "$dir/runs" "$dir/runs.c"
+	read -r a b < <("$dir/runs")
+	for how in "-l" "-F lib*:strcasecmp -F lib*:strncasecmp -F lib*:malloc"; do
+		# shellcheck disable=SC2086
+		devtrace record $how -o "$dir/t.db" "$dir/runs" >"$dir/said"
+		[ "$(cat "$dir/said")" = "$a $b" ]
+		devtrace sql -c -n "$dir/t.db" "SELECT function, result, ended, duration < 1000000 FROM calls WHERE function LIKE '%casecmp' ORDER BY begin" | tr -d '\r' >"$dir/got"
+		printf '%s\n' "strcasecmp,$a,tail,1" "strncasecmp,$b,tail,1" | diff - "$dir/got"
+		! devtrace calls "$dir/t.db" | grep -E 'unwound|entry not recorded|no exit'
+		[ "$(devtrace sum -e "$dir/t.db" "count by caller if malloc" | grep -c casecmp)" = 0 ]
+	done
+	devtrace record -l --sum 'count by caller if malloc' -o "$dir/t.db" "$dir/runs" >/dev/null
+	! devtrace sum "$dir/t.db" | grep casecmp
+	# the other one recorded, too: it is inside, and the end is the same
+	devtrace record -F 'lib*:strcasecmp*' -o "$dir/t.db" "$dir/runs" >/dev/null
+	[[ $(devtrace calls "$dir/t.db") == *"strcasecmp("*"strcasecmp_l("*" = $a  /* tail-called */"*"} = $a  /* strcasecmp: tail call */"* ]]
+}
+
 @test "libcalls: bad input: names that are nothing, two callers, a file without imports" {
 	run -1 devtrace record -lnot-there -o "$dir/t.db" "$dir/loop"
 	[[ $output == *not-there* ]]
