@@ -475,7 +475,7 @@ listings() {
 	devtrace -F leave --color always ./p more | grep -q $'\033'
 	devtrace -c -F twice -O calls,stddev ./p | head -n 1 | grep -qx ' *calls *stddev  function'
 	rm ran
-	for wrong in '--fields bogus' '--units h' '--color red' '-c --fields time' '-c --units ns' '--sum count --fields time'; do
+	for wrong in '--fields bogus' '--units h' '--color red' '-c --fields time' '-c --units ns' '--sum count --fields time' '--fields cpu' '-O +wait'; do
 		run devtrace $wrong ./p
 		[ "$status" = 2 ]
 		[[ $output == devtrace:* ]]
