@@ -443,6 +443,33 @@ listings() {
 	bash -c 'devtrace sql long.db "SELECT * FROM calls" | head -n 1 >first; echo "${PIPESTATUS[0]}"' | grep -qx 141
 }
 
+@test "a reader that is gone before the first line: every listing, help, and check end by SIGPIPE without a word" {
+	sample
+	echo 'int main(void) { return 0; }' >p.c
+	gcc -B"$build/lib" -o p p.c
+	cat >gone.py <<-'P'
+	import os, signal, sys
+	r, w = os.pipe()
+	os.close(r)
+	os.dup2(w, 1)
+	os.close(w)
+	signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+	os.execvp(sys.argv[1], sys.argv[1:])
+	P
+	while read -r -a words; do
+		words=(devtrace "${words[@]//+/ }")
+		status=0
+		python3 gone.py "${words[@]}" 2>err || status=$?
+		[ "$status" = 141 ] || { echo "${words[*]}: $status"; cat err; false; }
+		! grep -v 'records\? were lost\|records\? was lost' err || { echo "${words[*]}"; false; }
+	done < <(
+		listings devtrace.db
+		for command in calls report graph cat count 'hist --durations' 'sum -e count'; do echo "$command --json devtrace.db"; done
+		printf '%s\n' "sql --json devtrace.db SELECT+*+FROM+calls" "sql --csv devtrace.db SELECT+*+FROM+calls" "check devtrace.db" \
+			"graph --dot devtrace.db" "export --csv devtrace.db" --help --version "calls --help" "top --help" "./p" "-c ./p"
+	)
+}
+
 @test "listings of a trace on a read-only file system" {
 	unshare -rm true 2>/dev/null || skip "no mounts here"
 	sample
