@@ -15,6 +15,7 @@
 #   size      bytes of trace file a call, for each of the real programs
 #   off       what sleds cost while they are off, in the real programs
 #   reader    how fast traces are read (bench/reader.sh)
+#   python    how many calls the Python module iterates (bench/python.py)
 #   live      a picture of a trace while it is recorded: how far it is behind, and its memory
 #   view      the time line of VIEW_RECORDS records (100 million): summing up, opening, windows, SQL
 #
@@ -567,6 +568,18 @@ part_reader() {
 	done <"$work/reader"
 }
 
+part_python() {
+	local name clock processor alone
+	"$build/test/tool/maketrace" -b -n "${PYTHON_RECORDS:-8000000}" "$work/python.db" >/dev/null &&
+		PYTHONPATH=$root/python DEVTRACE_LIBRARY=$root/build/libdevtrace.so.1 bench/python.py "$work/python.db" |
+		sed -nE '2,$s/^(.*[^ ])  +([0-9.]+) +([0-9.]+) +([-0-9.]+) +(.*)$/\1\t\2\t\3\t\4 \5/p' >"$work/python"
+	while IFS=$'\t' read -r name clock processor alone; do
+		[ "$name" = "calls()" ] && reach='at least 2' || reach=''
+		row "Python: $name, million calls a second" "$reach" "$clock by the clock, $processor of processor time, alone: $alone"
+	done <"$work/python"
+	rm -f "$work/python.db"
+}
+
 # ---- main -------------------------------------------------------------------------------------
 
 # seconds COMMAND...: how long it took
@@ -694,7 +707,7 @@ part_live() {
 	server=
 }
 
-parts=(call filter probes device threads sites lossless size off reader live view)
+parts=(call filter probes device threads sites lossless size off reader python live view)
 [ $# = 0 ] || parts=("$@")
 for p in "${parts[@]}"; do
 	declare -F "part_$p" >/dev/null || { sed -n '/^# usage/,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2; }

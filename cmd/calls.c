@@ -473,13 +473,19 @@ static void begin_output(struct calls *k)
 		k->header |= k->terminal.is || k->fields.list.chosen;
 }
 
-bool dt_calls_can_print(const char *fields, const char *units)
+bool dt_calls_can_print(const char *fields, const char *units, bool switches)
 {
 	struct dt_calls_fields f;
 	enum dt_calls_units u;
 
-	return (!fields || dt_calls_fields_parse(&f, fields)) &&
-	       (!units || dt_calls_units_parse(&u, units));
+	if ((fields && !dt_calls_fields_parse(&f, fields)) ||
+	    (units && !dt_calls_units_parse(&u, units)))
+		return false;
+	if (!fields || switches ||
+	    !(dt_fields_has(&f.list, DT_FIELD_CPU) || dt_fields_has(&f.list, DT_FIELD_WAIT)))
+		return true;
+	dt_cmd_fail("--fields %s: cpu and wait need -S, which records switches", fields);
+	return false;
 }
 
 int dt_cmd_calls(int argc, char **argv)

@@ -34,8 +34,9 @@ int dt_cmd_top(int argc, char **argv);
 int dt_cmd_tui(int argc, char **argv);
 
 /* Say whether calls and report can print what these options say, for a command that prints by them
- * later; NULL: not given. False: they can not, which has been reported. */
-bool dt_calls_can_print(const char *fields, const char *units);
+ * later; NULL: not given; switches: they will be in the trace. False: they can not, which has been
+ * reported. */
+bool dt_calls_can_print(const char *fields, const char *units, bool switches);
 bool dt_report_can_print(const char *fields);
 
 /* Makes dt_cmd_unhooked() (cmd/open.h) say nothing: the command that recorded the trace has already

@@ -14,6 +14,17 @@
 
 enum form { TEXT, DOT, JSON };
 
+/* The columns of numbers before a name. */
+enum dt_graph_column {
+	DT_GRAPH_TOTAL,
+	DT_GRAPH_SHARE,
+	DT_GRAPH_SELF,
+	DT_GRAPH_WAITING,
+	DT_GRAPH_CALLS,
+	DT_GRAPH_MEAN,
+	DT_GRAPH_COLUMNS
+};
+
 struct graph {
 	struct dt_reader *reader;
 	struct dt_graph graph;
@@ -28,6 +39,9 @@ struct graph {
 	bool waits;	      /* the trace has switches: it is known what was waiting */
 	enum form form;
 	struct dt_terminal terminal;
+	/* of the text: the columns that are printed, and how much room names have (0: all) */
+	bool column[DT_GRAPH_COLUMNS];
+	unsigned room;
 	char branch[3 * 4 * DEEPEST]; /* the lines of the tree before a name, UTF-8 */
 };
 

@@ -273,7 +273,8 @@ static bool can_print(const struct dt_trace_command *c)
 	optarg = (char *)(uintptr_t)c->color;
 	if (c->color && dt_terminal_option(&t, DT_TERMINAL_COLOUR, &status) && status >= 0)
 		return false;
-	return c->table ? dt_report_can_print(c->fields) : dt_calls_can_print(c->fields, c->units);
+	return c->table ? dt_report_can_print(c->fields)
+			: dt_calls_can_print(c->fields, c->units, c->options.switches);
 }
 
 int dt_cmd_run(int argc, char **argv)

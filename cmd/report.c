@@ -470,7 +470,11 @@ static int refuse(const struct report *o)
 /* Shows the table of a trace that grows. */
 static int show_live(const struct report *o, const char *path)
 {
-	struct dt_top t = {.path = path, .title = path, .show = o->select, .recorder = -1};
+	struct dt_top t = {.path = path,
+			   .title = path,
+			   .show = o->select,
+			   .recorder = -1,
+			   .terminal = o->terminal};
 
 	return dt_top_show(&t);
 }

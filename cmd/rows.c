@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/fit.h"
 #include "show/csv.h"
 #include "show/json.h"
 #include "core/plain.h"
@@ -14,6 +15,9 @@
 #define WIDTH_ROWS  256	      /* rows by which the widths of columns are chosen at most, */
 #define WIDTH_BYTES (1 << 20) /* and bytes of these rows */
 #define WIDEST	    100	      /* columns are padded to no more than this width */
+/* A text at a terminal keeps so many columns, before names of columns are cut, and at the least */
+#define SHORT	 12
+#define SHORTEST 6
 
 struct cell {
 	size_t at; /* offset into dt_rows.text */
@@ -23,11 +27,17 @@ struct cell {
 
 struct dt_rows {
 	FILE *f;
+	const struct dt_terminal *terminal;
 	enum dt_rows_form form;
 	bool header, kept; /* kept: rows are being kept, since the widths are not chosen yet */
 	int columns;
 	char **name;
 	unsigned *width;
+	bool *texts;	     /* of the first rows: the column has a text, which may be cut */
+	bool apart;	     /* there is no room for the columns: each value has a line */
+	uint64_t row;	     /* rows that have been printed so */
+	unsigned *row_width; /* room for those of a row */
+	bool *row_texts;
 	/* rows that are kept: their cells, and the cells' texts, each ended by a NUL */
 	struct cell *cell;
 	size_t cells, cell_room;
@@ -35,12 +45,13 @@ struct dt_rows {
 	bool no_memory;
 };
 
-struct dt_rows *dt_rows_new(FILE *f, enum dt_rows_form form, bool header)
+struct dt_rows *dt_rows_new(const struct dt_terminal *t, enum dt_rows_form form, bool header)
 {
 	struct dt_rows *r = calloc(1, sizeof(*r));
 
 	if (r) {
-		r->f = f;
+		r->f = stdout;
+		r->terminal = t;
 		r->form = form;
 		r->header = header;
 	}
@@ -53,8 +64,14 @@ static void forget(struct dt_rows *r)
 		free(r->name[i]);
 	free(r->name);
 	free(r->width);
+	free(r->texts);
+	free(r->row_width);
+	free(r->row_texts);
 	r->name = NULL;
 	r->width = NULL;
+	r->texts = NULL;
+	r->row_width = NULL;
+	r->row_texts = NULL;
 	r->columns = 0;
 	r->cells = 0;
 	r->text.bytes.n = 0;
@@ -70,11 +87,14 @@ void dt_rows_free(struct dt_rows *r)
 	free(r);
 }
 
-/* Returns the number of UTF-8 characters. */
-static unsigned width_of(const char *s)
+/* Returns how many columns a text takes; where no terminal's are to be filled, the number of UTF-8
+ * characters. */
+static unsigned width_of(const struct dt_rows *r, const char *s)
 {
 	unsigned n = 0;
 
+	if (r->terminal->columns)
+		return dt_terminal_width(r->terminal, s, strlen(s));
 	for (; *s; s++)
 		n += (*s & 0xc0) != 0x80;
 	return n;
@@ -86,8 +106,13 @@ void dt_rows_begin(struct dt_rows *r, int columns)
 	r->columns = columns;
 	r->name = calloc((size_t)columns + 1, sizeof(*r->name));
 	r->width = calloc((size_t)columns + 1, sizeof(*r->width));
-	r->no_memory = !r->name || !r->width;
+	r->texts = calloc((size_t)columns + 1, sizeof(*r->texts));
+	r->row_width = calloc((size_t)columns + 1, sizeof(*r->row_width));
+	r->row_texts = calloc((size_t)columns + 1, sizeof(*r->row_texts));
+	r->no_memory = !r->name || !r->width || !r->texts || !r->row_width || !r->row_texts;
 	r->kept = true;
+	r->apart = false;
+	r->row = 0;
 }
 
 void dt_rows_name(struct dt_rows *r, int column, const char *name)
@@ -97,7 +122,7 @@ void dt_rows_name(struct dt_rows *r, int column, const char *name)
 	r->name[column] = strdup(name);
 	r->no_memory = !r->name[column];
 	if (r->header && !r->no_memory)
-		r->width[column] = width_of(name);
+		r->width[column] = width_of(r, name);
 }
 
 /* ---- CSV ---- */
@@ -219,9 +244,10 @@ static int keep_row(struct dt_rows *r, sqlite3_stmt *s)
 		cell_text(&r->text, text ? text : "");
 		if (r->text.failed)
 			return -1;
-		c->width = width_of((const char *)r->text.bytes.p + c->at);
+		c->width = width_of(r, (const char *)r->text.bytes.p + c->at);
 		if (r->kept && c->width > r->width[i])
 			r->width[i] = c->width;
+		r->texts[i] |= r->kept && !c->number && c->width;
 	}
 	return 0;
 }
@@ -232,37 +258,145 @@ static void spaces(FILE *f, unsigned n)
 		putc(' ', f);
 }
 
-static void put_cell(struct dt_rows *r, int i, const char *text, unsigned width, bool right)
+/* Prints a cell in so many columns, of which a text takes no more at a terminal. */
+static void put_cell(struct dt_rows *r, int i, const char *text, unsigned width, unsigned want,
+		     bool right)
 {
-	unsigned want = r->width[i] < WIDEST ? r->width[i] : WIDEST;
-	unsigned pad = want > width ? want - width : 0;
-
 	if (i)
 		fputs("  ", r->f);
 	if (right)
-		spaces(r->f, pad);
-	fputs(text, r->f);
+		spaces(r->f, want > width ? want - width : 0);
+	if (!right && width > want)
+		width = dt_fit_print(r->terminal, text, want);
+	else
+		fputs(text, r->f);
 	if (!right && i + 1 < r->columns)
-		spaces(r->f, pad);
+		spaces(r->f, want > width ? want - width : 0);
+}
+
+/* Returns how many columns a line takes. */
+static unsigned line_width(const struct dt_rows *r, const unsigned *width)
+{
+	unsigned all = 0;
+
+	for (int i = 0; i < r->columns; i++)
+		all += width[i] + (i ? 2 : 0);
+	return all;
+}
+
+/* Takes columns from the widest texts until a line fits, but leaves them at least so many. */
+static void narrow(const struct dt_rows *r, unsigned *width, const bool *texts, unsigned least)
+{
+	unsigned all = line_width(r, width);
+
+	while (all > r->terminal->columns) {
+		int widest = -1;
+
+		for (int i = 0; i < r->columns; i++)
+			if (texts[i] && width[i] > least &&
+			    (widest < 0 || width[i] > width[widest]))
+				widest = i;
+		if (widest < 0)
+			return;
+		width[widest]--;
+		all--;
+	}
+}
+
+/* Fits the columns into those of the terminal, when the first rows are known. */
+static void fit(struct dt_rows *r)
+{
+	unsigned columns = r->terminal->columns;
+
+	for (int i = 0; i < r->columns; i++)
+		r->width[i] = r->width[i] < WIDEST ? r->width[i] : WIDEST;
+	if (!columns || line_width(r, r->width) <= columns)
+		return;
+	narrow(r, r->width, r->texts, SHORT);
+	/* a column's name may be cut, too, but to be known by it */
+	for (int i = 0; i < r->columns && line_width(r, r->width) > columns; i++) {
+		unsigned most = r->width[i] < 4 ? r->width[i] : 4;
+
+		for (size_t k = (size_t)i; k < r->cells && !r->texts[i]; k += (size_t)r->columns)
+			most = r->cell[k].width > most ? r->cell[k].width : most;
+		r->width[i] = r->texts[i] ? r->width[i] : most;
+	}
+	narrow(r, r->width, r->texts, SHORTEST);
+	r->apart = line_width(r, r->width) > columns;
+}
+
+/* Prints each value of a row on a line, behind its name. */
+static void print_apart(struct dt_rows *r, const struct cell *c)
+{
+	unsigned names = 0, columns = r->terminal->columns;
+
+	for (int i = 0; i < r->columns && r->header; i++) {
+		unsigned width = width_of(r, r->name[i]);
+
+		names = width > names ? width : names;
+	}
+	names = names < columns / 2 ? names : columns / 2;
+	if (r->row++)
+		putc('\n', r->f);
+	for (int i = 0; i < r->columns; i++, c++) {
+		const char *text = (const char *)r->text.bytes.p + c->at;
+		unsigned room = columns - names - 2, width;
+
+		if (r->header && names) {
+			width = dt_fit_print(r->terminal, r->name[i], names);
+			spaces(r->f, names - width + 2);
+			/* a number is not cut */
+			if (c->number && c->width > room)
+				putc('\n', r->f);
+		}
+		if (c->number)
+			fputs(text, r->f);
+		else
+			dt_fit_print(r->terminal, text, r->header && names ? room : columns);
+		putc('\n', r->f);
+	}
+}
+
+static void print_row(struct dt_rows *r, const struct cell *c)
+{
+	unsigned columns = r->terminal->columns, *width = r->row_width;
+	bool *texts = r->row_texts;
+
+	/* numbers that are wider than those of the first rows are not cut: texts are, in this row
+	 */
+	for (int i = 0; i < r->columns; i++) {
+		width[i] = c[i].number && c[i].width > r->width[i] ? c[i].width : r->width[i];
+		texts[i] = !c[i].number;
+	}
+	if (columns && line_width(r, width) > columns)
+		narrow(r, width, texts, SHORTEST);
+	if (r->apart || (columns && line_width(r, width) > columns)) {
+		print_apart(r, c);
+		return;
+	}
+	for (int i = 0; i < r->columns; i++)
+		put_cell(r, i, (const char *)r->text.bytes.p + c[i].at, c[i].width,
+			 columns || c[i].number ? width[i] : r->width[i], c[i].number);
+	putc('\n', r->f);
 }
 
 static void print_rows(struct dt_rows *r)
 {
-	/* names are aligned like the cells below them */
-	for (int i = 0; r->kept && r->header && i < r->columns; i++)
-		put_cell(r, i, r->name[i], width_of(r->name[i]),
-			 (size_t)i < r->cells && r->cell[i].number);
-	if (r->kept && r->header)
-		putc('\n', r->f);
-	r->kept = false;
-	for (size_t i = 0; i < r->cells; i++) {
-		const struct cell *c = &r->cell[i];
-		int column = (int)(i % (size_t)r->columns);
+	if (r->kept) {
+		fit(r);
+		/* names are aligned like the cells below them */
+		for (int i = 0; r->header && !r->apart && i < r->columns; i++) {
+			bool right = (size_t)i < r->cells && r->cell[i].number;
+			unsigned used = width_of(r, r->name[i]);
 
-		put_cell(r, column, (const char *)r->text.bytes.p + c->at, c->width, c->number);
-		if (column + 1 == r->columns)
+			put_cell(r, i, r->name[i], used, r->width[i], right && used <= r->width[i]);
+		}
+		if (r->header && !r->apart)
 			putc('\n', r->f);
+		r->kept = false;
 	}
+	for (size_t i = 0; i < r->cells; i += (size_t)r->columns)
+		print_row(r, &r->cell[i]);
 	r->cells = 0;
 	r->text.bytes.n = 0;
 }

@@ -8,12 +8,18 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "cmd/terminal.h"
+
 enum dt_rows_form { DT_ROWS_TABLE, DT_ROWS_CSV, DT_ROWS_JSON };
 
 struct dt_rows;
 
-/* Returns NULL when out of memory. header: write the names of the columns. */
-struct dt_rows *dt_rows_new(FILE *f, enum dt_rows_form form, bool header);
+/*
+ * Writes on standard output. header: write the names of the columns. A table fits the columns of
+ * the terminal, if it has any: texts are cut in the middle, and where the numbers alone take more,
+ * each value has a line. Returns NULL when out of memory.
+ */
+struct dt_rows *dt_rows_new(const struct dt_terminal *t, enum dt_rows_form form, bool header);
 void dt_rows_free(struct dt_rows *r);
 
 /*

@@ -204,7 +204,7 @@ static int confine(const struct query *q, bool *write)
 	return dt_cmd_confine(&needs);
 }
 
-static int query(struct query *q, enum dt_rows_form form, bool header)
+static int query(struct query *q, const struct dt_terminal *t, enum dt_rows_form form, bool header)
 {
 	struct dt_error e = {""};
 	bool write, opened;
@@ -214,7 +214,7 @@ static int query(struct query *q, enum dt_rows_form form, bool header)
 		return status;
 	opened = dt_sql_open(&q->session, q->path, write, &e) == 0;
 
-	q->rows = opened ? dt_rows_new(stdout, form, header) : NULL;
+	q->rows = opened ? dt_rows_new(t, form, header) : NULL;
 	if (!opened)
 		status = dt_cmd_fail("%s", e.text);
 	else if (!q->rows)
@@ -271,7 +271,7 @@ int dt_cmd_sql(int argc, char **argv)
 	if (!arguments(&q, argc, argv))
 		return dt_cmd_usage("sql");
 	dt_terminal_listing(&terminal, form == DT_ROWS_TABLE);
-	status = query(&q, form, header);
+	status = query(&q, &terminal, form, header);
 	free(q.text);
 	return status;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/fit.h"
 #include "cmd/object.h"
 #include "cmd/open.h"
 #include "cmd/sum-keys.h"
@@ -158,6 +159,30 @@ void dt_sum_table_names(struct dt_sums_shown *how, struct dt_formats *formats)
 	how->ctx = formats;
 	how->key = key_text;
 	how->ns_per_tick = dt_reader_ns_per_tick(formats->reader);
+}
+
+/* ---- a terminal ---- */
+
+static unsigned width(const void *terminal, const char *text)
+{
+	return dt_terminal_width(terminal, text, strlen(text));
+}
+
+static void cut(const void *terminal, const char *text, unsigned columns)
+{
+	dt_fit_print(terminal, text, columns);
+}
+
+static void line(const void *terminal, const char *text)
+{
+	dt_fit_line(terminal, text);
+}
+
+void dt_sum_table_fit(struct dt_sums_shown *how, struct dt_sums_fit *fit,
+		      const struct dt_terminal *t)
+{
+	*fit = (struct dt_sums_fit){t->columns, t, width, cut, line};
+	how->fit = t->columns ? fit : NULL;
 }
 
 /* ---- JSON ---- */

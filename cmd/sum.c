@@ -52,6 +52,7 @@ struct sum {
 	size_t n;
 	struct dt_sums_shown how;
 	struct dt_terminal terminal;
+	struct dt_sums_fit fit;
 	struct dt_range_options when;
 	bool json, live;
 	uint64_t turns;		/* with -p: so many seconds; 0: until it is told to end */
@@ -428,10 +429,13 @@ int dt_cmd_sum(int argc, char **argv)
 		status = check(&o);
 	if (status >= 0)
 		return status;
+	if (o.live || o.process)
+		dt_terminal_begin(&o.terminal, false);
+	else
+		dt_terminal_listing(&o.terminal, !o.json);
+	dt_sum_table_fit(&o.how, &o.fit, &o.terminal);
 	if (o.process)
 		return sum_process(&o);
-	if (!o.live)
-		dt_terminal_listing(&o.terminal, !o.json);
 	if (o.live)
 		dt_live_find(&live, optind < argc ? argv[optind] : DT_DEFAULT_FILE);
 	r = dt_cmd_open(argc, argv, "sum", NULL, &status);

@@ -75,7 +75,7 @@ static bool ask_utf8(void)
 	return false;
 }
 
-static unsigned ask_columns(void)
+unsigned dt_terminal_columns(void)
 {
 	const char *said = getenv("COLUMNS");
 	unsigned long n = said && *said >= '0' && *said <= '9' ? strtoul(said, NULL, 10) : 0;
@@ -91,11 +91,12 @@ void dt_terminal_begin(struct dt_terminal *t, bool pages)
 	const char *none = getenv("NO_COLOR");
 
 	t->is = isatty(STDOUT_FILENO);
+	t->able = t->is && is_able();
 	t->utf8 = ask_utf8();
 	t->colour = t->when == DT_TERMINAL_ALWAYS ||
-		    (t->when == DT_TERMINAL_AUTO && t->is && is_able() && !(none && *none));
-	t->columns = t->is && !t->wide ? ask_columns() : 0;
-	if (t->is && pages && !t->no_pager && is_able())
+		    (t->when == DT_TERMINAL_AUTO && t->able && !(none && *none));
+	t->columns = t->is && !t->wide ? dt_terminal_columns() : 0;
+	if (t->able && pages && !t->no_pager)
 		dt_pager_begin();
 }
 

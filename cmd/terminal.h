@@ -35,6 +35,7 @@ struct dt_terminal {
 	enum dt_terminal_when when; /* colours are wanted */
 	bool wide, no_pager;	    /* options */
 	bool is;		    /* standard output is a terminal, or the pager's */
+	bool able;		    /* and understands escape sequences, as TERM says */
 	bool colour, utf8;
 	unsigned columns; /* lines are cut there; 0: they are not cut */
 };
@@ -70,6 +71,9 @@ void dt_terminal_cut_output(struct dt_terminal *t);
  */
 size_t dt_terminal_middle(const struct dt_terminal *t, char *to, const char *text, size_t n,
 			  unsigned columns);
+
+/* Returns how many columns the terminal has now; COLUMNS comes first. */
+unsigned dt_terminal_columns(void);
 
 /* Returns how many columns a text takes. */
 unsigned dt_terminal_width(const struct dt_terminal *t, const char *text, size_t n);

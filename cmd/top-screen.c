@@ -4,8 +4,6 @@
  * table is drawn by another one, so that the terminal is restored however that one ends.
  */
 #include <errno.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +27,7 @@ static void ask_size(_Atomic uint32_t *size)
 
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) < 0 || !w.ws_col || !w.ws_row)
 		w = (struct winsize){.ws_col = 80, .ws_row = 24};
-	atomic_store(size, (uint32_t)w.ws_col << 16 | w.ws_row);
+	atomic_store(size, dt_terminal_columns() << 16 | w.ws_row);
 }
 
 void dt_top_enter_screen(struct dt_top *t)
@@ -112,7 +110,6 @@ static void run_table(struct dt_top *t, pid_t parent)
 
 int dt_top_show(struct dt_top *t)
 {
-	const char *terminal = getenv("TERM");
 	struct termios before;
 	sigset_t signals, mask;
 	pid_t pid, parent = getpid();
@@ -122,10 +119,8 @@ int dt_top_show(struct dt_top *t)
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (t->shared == MAP_FAILED)
 		return dt_cmd_fail("out of memory");
-	setlocale(LC_CTYPE, "");
-	t->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-	t->screen = !t->json && isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") &&
-		    tcgetattr(STDIN_FILENO, &before) == 0;
+	dt_terminal_begin(&t->terminal, false);
+	t->screen = !t->json && t->terminal.able && tcgetattr(STDIN_FILENO, &before) == 0;
 	ask_size(&t->shared->size);
 	/* where it is ignored, nothing tells that the child has ended, or how */
 	signal(SIGCHLD, SIG_DFL);

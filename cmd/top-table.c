@@ -11,6 +11,7 @@
 
 #include "analyse/feed.h"
 #include "analyse/stats.h"
+#include "cmd/fit.h"
 #include "cmd/object.h"
 #include "cmd/open.h"
 #include "cmd/recording.h"
@@ -224,7 +225,7 @@ static void print_bar(const struct table *k, const struct dt_function_stats *f, 
 		uint64_t v = p ? p->turn[(k->turns + i) % HISTORY] : 0;
 		unsigned step = v && most ? 1 + (unsigned)((double)v * 7 / (double)most) : 0;
 
-		if (k->top->utf8)
+		if (k->top->terminal.utf8)
 			fputs(high[step], stdout);
 		else
 			putchar(" .:-=+*#@"[step]);
@@ -288,7 +289,7 @@ static void print_left_out(struct table *k, unsigned width)
 	end_line(k);
 }
 
-static void print_head(struct table *k, unsigned width, const bool *chosen, bool bar)
+static void print_head(struct table *k, unsigned width, unsigned used, const bool *chosen, bool bar)
 {
 	char line[256], lost[48] = "";
 
@@ -309,17 +310,18 @@ static void print_head(struct table *k, unsigned width, const bool *chosen, bool
 			  k->filter, k->typing ? "_" : "");
 		print_text(line, width, false);
 		end_line(k);
-		fputs("\033[7m", stdout);
 	}
+	if (k->top->terminal.colour)
+		fputs("\033[7m", stdout);
 	for (enum column c = 0; c < NAME; c++)
 		if (chosen[c])
 			printf("%c%*s", c == k->sort ? '>' : ' ', WIDTH - 1, column[c].name);
 	putchar(' ');
 	if (bar)
 		printf("%-*s ", HISTORY, "self, by turn");
-	fputs("function", stdout);
-	if (k->top->screen)
-		fputs("\033[K\033[0m", stdout);
+	print_text("function", width > used ? width - used : 1, false);
+	if (k->top->terminal.colour)
+		fputs(k->top->screen ? "\033[K\033[0m" : "\033[0m", stdout);
 	end_line(k);
 }
 
@@ -396,8 +398,12 @@ static int draw(struct table *k, struct dt_error *e)
 	uint64_t most = most_of(k);
 	bool chosen[COLUMNS], bar;
 	struct dt_stats_row *row;
-	size_t n;
+	size_t n, shown;
 
+	/* elsewhere than at a terminal lines are as long as they are */
+	if (!k->top->terminal.is || (k->top->terminal.wide && !k->top->screen))
+		width = UINT16_MAX;
+	k->top->terminal.columns = width == UINT16_MAX ? 0 : width;
 	if (k->top->json)
 		return print_json(k, e);
 	row = make_rows(k, &n);
@@ -406,8 +412,10 @@ static int draw(struct table *k, struct dt_error *e)
 	if (k->top->screen)
 		fputs("\033[H", stdout);
 	used = choose(k, width, chosen, &bar);
-	print_head(k, width, chosen, bar);
-	for (size_t i = 0; i < n && i + 4 + k->says_left_out < rows; i++) {
+	print_head(k, width, used, chosen, bar);
+	shown = rows > 4u + k->says_left_out ? rows - 4u - k->says_left_out : 0;
+	shown = shown < n ? shown : n;
+	for (size_t i = 0; i < shown; i++) {
 		for (enum column c = 0; c < NAME; c++) {
 			if (chosen[c] && c == CALLS)
 				printf("%*llu", WIDTH, (unsigned long long)row[i].s->calls);
@@ -419,9 +427,12 @@ static int draw(struct table *k, struct dt_error *e)
 		putchar(' ');
 		if (bar)
 			print_bar(k, row[i].s, most);
-		print_text(row[i].name, width > used ? width - used : 1, false);
+		dt_fit_print(&k->top->terminal, dt_cmd_plain(row[i].name),
+			     width > used ? width - used : 1);
 		end_line(k);
 	}
+	if (shown < n && !k->top->screen)
+		printf("%*zu more functions\n", WIDTH, n - shown);
 	free(row);
 	fputs(k->top->screen ? "\033[J" : "\n", stdout);
 	return fflush(stdout) || ferror(stdout) ? dt_fail(e, "cannot write the table") : 0;

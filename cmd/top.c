@@ -24,6 +24,8 @@ static const char help[] =
 	"      --filter WORDS     only calls that these words mean (as record); others are counted\n"
 	"  -n, --turns N          end after N seconds, paused or not\n"
 	"      --json             JSON lines, for programs: devtrace-json(5)\n"
+	"      --color WHEN       auto (default: at a terminal, unless NO_COLOR is set), always, "
+	"never\n"
 	"  -h, --help             show this\n"
 	"\n"
 	"Keys: t s c a m n p w sort by total, self, calls, avg, max, name, cpu, wait; so do the\n"
@@ -66,15 +68,17 @@ static int start(struct dt_recording *k, struct dt_top *t, const char *pid)
 /* Parses the options. Returns -1: go on; otherwise the exit status. */
 static int parse(int argc, char **argv, struct dt_recording *k, struct dt_top *t)
 {
-	static const struct option options[] = {{"function", required_argument, NULL, 'F'},
-						{"no-function", required_argument, NULL, 'N'},
-						{"switches", no_argument, NULL, 'S'},
-						{"turns", required_argument, NULL, 'n'},
-						{"filter", required_argument, NULL, 1},
-						{"json", no_argument, NULL, 2},
-						{"help", no_argument, NULL, 'h'},
-						{0}};
-	int c;
+	static const struct option options[] = {
+		{"function", required_argument, NULL, 'F'},
+		{"no-function", required_argument, NULL, 'N'},
+		{"switches", no_argument, NULL, 'S'},
+		{"turns", required_argument, NULL, 'n'},
+		{"filter", required_argument, NULL, 1},
+		{"json", no_argument, NULL, 2},
+		{"color", required_argument, NULL, DT_TERMINAL_COLOUR},
+		{"help", no_argument, NULL, 'h'},
+		{0}};
+	int c, status = -1;
 
 	while ((c = getopt_long(argc, argv, "F:N:Sn:h", options, NULL)) != -1) {
 		if (k->words + 2 > DT_RECORDING_WORDS)
@@ -102,7 +106,10 @@ static int parse(int argc, char **argv, struct dt_recording *k, struct dt_top *t
 		case 'h':
 			return fputs(help, stdout) == EOF;
 		default:
-			return dt_cmd_usage("top");
+			if (!dt_terminal_option(&t->terminal, c, &status))
+				return dt_cmd_usage("top");
+			if (status >= 0)
+				return status;
 		}
 	}
 	if (optind + 1 != argc) {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cmd/terminal.h"
 #include "symbols/pattern.h"
 
 /* What the process that watches the terminal and the one that draws share. */
@@ -18,14 +19,14 @@ struct dt_top_shared {
 
 /* What the process that shows the table is told. */
 struct dt_top {
-	const char *path;	  /* the trace */
-	const char *title;	  /* shown in the first line */
-	struct dt_selection show; /* functions to be shown */
-	int recorder;		  /* pidfd of the process that records; -1: not known */
-	bool screen;		  /* draw on a terminal, by control sequences; otherwise print */
-	bool json;		  /* print JSON lines */
-	bool utf8;		  /* it can show bars */
-	uint64_t turns;		  /* end after so many; 0: do not */
+	const char *path;	     /* the trace */
+	const char *title;	     /* shown in the first line */
+	struct dt_selection show;    /* functions to be shown */
+	int recorder;		     /* pidfd of the process that records; -1: not known */
+	bool screen;		     /* draw on a terminal, by control sequences; otherwise print */
+	bool json;		     /* print JSON lines */
+	struct dt_terminal terminal; /* options are set; dt_top_show() asks for the rest */
+	uint64_t turns;		     /* end after so many; 0: do not */
 	struct dt_top_shared *shared;
 };
 

@@ -27,6 +27,17 @@ struct dt_sums_table {
 	bool owned; /* the rows belong to the table */
 };
 
+/* How a table is fitted into a terminal's columns; standard output leads there. */
+struct dt_sums_fit {
+	unsigned columns;
+	const void *terminal; /* for these: */
+	unsigned (*width)(const void *terminal, const char *text);
+	/* prints a text, cut to so many columns */
+	void (*cut)(const void *terminal, const char *text, unsigned columns);
+	/* prints a line, broken where it is too long */
+	void (*line)(const void *terminal, const char *text);
+};
+
 /* How tables are shown. */
 struct dt_sums_shown {
 	/* Returns a key as one line for people, valid until the next call. */
@@ -35,14 +46,15 @@ struct dt_sums_shown {
 	void *ctx;
 	double ns_per_tick;
 	enum dt_sums_sort sort;
-	bool sorted;	  /* `sort' was given */
-	uint64_t rows;	  /* the most that are shown; 0: all */
-	const char *more; /* said behind "N more rows" */
+	bool sorted;		       /* `sort' was given */
+	uint64_t rows;		       /* the most that are shown; 0: all */
+	const char *more;	       /* said behind "N more rows" */
+	const struct dt_sums_fit *fit; /* NULL: lines are as long as they are */
 };
 
 /* Sorts the rows. */
 void dt_sums_table_sort(struct dt_sums_table *t, const struct dt_sums_shown *how);
-/* Sorts the rows, and writes the table. */
+/* Sorts the rows, and writes the table; with how->fit, out is standard output. */
 void dt_sums_table_print(FILE *out, struct dt_sums_table *t, const struct dt_sums_shown *how);
 
 /* Returns a number in decimal; text has room for 48 bytes. */

@@ -6,8 +6,9 @@ import warnings
 from array import array
 from collections import namedtuple
 from ctypes import addressof, byref, c_char_p, c_uint32
-from functools import lru_cache, partial
-from itertools import chain
+from functools import lru_cache
+from itertools import chain, repeat
+from operator import getitem
 from struct import Struct
 
 from . import library as lib
@@ -22,6 +23,9 @@ TEXTS = ("text", "arguments")
 ALL = ("name", *lib.COLUMNS, *VALUES, *TEXTS)
 
 _ENDED = {}
+_NOT_BOTH = lib.NO_ENTRY | lib.NO_EXIT
+# what is not known of calls that have one of these flags
+_UNKNOWN_IF = {"begin_ns": lib.NO_ENTRY, "end_ns": lib.NO_EXIT, "duration_ns": _NOT_BOTH, "self_ns": _NOT_BOTH}
 
 
 class IncompleteWarning(UserWarning):
@@ -59,7 +63,12 @@ class _OfCall:
 
 @lru_cache(maxsize=64)
 def _kind(fields):
-	return type("Call", (_OfCall, namedtuple("Call", fields)), {"__slots__": (), "__module__": __name__})
+	"""The class of calls with these fields. It is made of one row, as by its _make(): a named tuple's own way, from a
+	function with a parameter for each field, takes twice the time."""
+	of = {name: value for name, value in vars(namedtuple("Call", fields)).items() if name != "__new__"}
+	# for copy.copy()
+	of["__getnewargs__"] = lambda call: (tuple(call),)
+	return type("Call", (_OfCall, tuple), {**of, "__slots__": (), "__module__": __name__})
 
 
 class Pass:
@@ -113,12 +122,34 @@ class Pass:
 		self.at = None
 
 
-def _none_for(values, unknown):
-	return [None if v == unknown else v for v in values]
+def _without(column, positions):
+	"""A list of what a column has, None at some positions."""
+	values = column.tolist()
+	for i in positions:
+		values[i] = None
+	return values
 
 
-def _number(v):
-	return None if v != v else v
+def _none_for(column, unknown):
+	"""A list of what a column has, None instead of a number that stands for what is not known."""
+	values, i = column.tolist(), -1
+	try:
+		while True:
+			i = values.index(unknown, i + 1)
+			values[i] = None
+	except ValueError:
+		return values
+
+
+class _Positions:
+	"""Where in a block flags are set: there are few kinds of flags, so that each call need not be looked at."""
+
+	def __init__(self, column, n):
+		flags = column[:n]
+		self.kinds = [(kind, [i for i, f in enumerate(flags) if f == kind]) for kind in {*flags} if kind & _NOT_BOTH]
+
+	def of(self, mask):
+		return [i for kind, positions in self.kinds if kind & mask for i in positions]
 
 
 class _Values:
@@ -127,25 +158,33 @@ class _Values:
 
 	def __init__(self, p):
 		self.p = p
-		self.slices = [slice(0, bin(m).count("1")) for m in range(16)]
+		# by what is known: the first so many
+		self.slices = [slice(0, m.bit_length()) for m in range(16)]
 
 	def arguments(self, n):
 		known = self.p.column["arguments_known"][:n]
 		rows = self.four.iter_unpack(memoryview(self.p.column["argument"]).cast("B")[:32 * n])
-		if known.count(15) == n:
+		kinds = {*known}
+		if kinds == {15}:
 			return rows
 		# registers are recorded from the first one on; where they are not, what is missing is None
-		if all(m & (m + 1) == 0 for m in set(known)):
-			return [row[:m.bit_length()] for row, m in zip(rows, known)]
+		if all(m & (m + 1) == 0 for m in kinds):
+			return map(getitem, rows, map(self.slices.__getitem__, known))
 		return [tuple(v if m >> i & 1 else None for i, v in enumerate(row[:m.bit_length()]))
 			for row, m in zip(rows, known)]
 
 	def results(self, n):
 		known = self.p.column["results_known"][:n]
 		first = self.p.column["result"][:4 * n:4]
-		if min(known) & 1 and all(m & 1 for m in set(known)):
+		if all(m & 1 for m in {*known}):
 			return first
 		return [v if m & 1 else None for v, m in zip(first, known)]
+
+
+def _same(column, n):
+	"""Says whether all of a column is the same."""
+	whole = memoryview(column).cast("B")[:n * column.itemsize]
+	return whole[column.itemsize:] == whole[:-column.itemsize]
 
 
 def _cut(column, n):
@@ -154,6 +193,7 @@ def _cut(column, n):
 
 def _rows(p, fields, names, of, n, flags):
 	"""For each field, what it is in the calls of a block: things that can be iterated."""
+	positions = _Positions(p.column["flags"], n) if flags & _NOT_BOTH and {*fields} & {*_UNKNOWN_IF} else None
 	for field in fields:
 		column = p.column.get(field)
 		if field == "name":
@@ -166,12 +206,12 @@ def _rows(p, fields, names, of, n, flags):
 			yield [s.decode(errors="replace") for s in column[:n]]
 		elif field == "arguments":
 			yield [json.loads(s) if s else None for s in column[:n]]
-		elif field in ("begin_ns", "end_ns") and flags & (lib.NO_ENTRY | lib.NO_EXIT):
-			yield _none_for(column[:n], lib.UNKNOWN)
-		elif field in ("duration_ns", "self_ns") and flags & (lib.NO_ENTRY | lib.NO_EXIT):
-			yield map(_number, column[:n])
+		elif positions and field in _UNKNOWN_IF:
+			yield _without(column[:n], positions.of(_UNKNOWN_IF[field]))
 		elif field in ("thread", "process") and flags & lib.SOME_UNKNOWN:
 			yield _none_for(column[:n], lib.NONE)
+		elif field in ("thread", "process", "flags") and _same(column, n):
+			yield repeat(column[0], n)
 		elif field == "core":
 			yield _none_for(column[:n], lib.NO_CORE)
 		else:
@@ -180,7 +220,7 @@ def _rows(p, fields, names, of, n, flags):
 
 def _blocks(p, fields, names):
 	"""Iterators over the calls of each block."""
-	make = partial(tuple.__new__, _kind(fields))
+	make = _kind(fields)
 	of = _Values(p)
 	try:
 		while True:
@@ -207,6 +247,7 @@ def calls(trace, words, span, fields, flags):
 		fields += tuple(f for f in TEXTS if f not in fields)
 	_check(fields, ALL)
 	wanted = {"function" if f == "name" else "argument" if f == "args" else f for f in fields}
+	wanted |= {"flags"} if wanted & {*_UNKNOWN_IF} else set()
 	wanted |= {"arguments_known"} if "args" in fields else set()
 	wanted |= {"results_known"} if "result" in fields else set()
 	flags |= lib.VALUES if wanted & {"argument", "result", "arguments_known", "results_known"} else 0

@@ -483,3 +483,36 @@ assert any(x["kind"] == "core" for x in t["tracks"])'
 		[ $form = dump2013 ] || devtrace export --barrelfish --relative other.db | cmp - dump
 	done
 }
+
+@test "calls --fields of an imported dump: its times, cores and threads, and nothing that it does not say" {
+	for form in dump2011 dump2013; do
+		$form | tee dump | devtrace import --barrelfish -
+		devtrace calls --merge --no-header -O since,core,elapsed --units ns >since
+		devtrace calls --merge --no-header -O core,thread >thread
+		# cpu and wait of an event are not known
+		devtrace calls --merge --no-header -O depth,self,duration,cpu,wait --units ns >empty
+		python3 - <<-'P'
+		import re
+		first, ids, want = None, [], []
+		for line in open("dump"):
+		    words = line.split()
+		    if line.startswith("# Min_timestamp"):
+		        first = int(words[2])
+		    elif line.startswith("# DCB") and int(words[3], 16):
+		        ids.append(int(words[3], 16) & 0xffffffff)
+		    elif re.match(r"\d", line):
+		        want.append((int(words[1]) - (first or 0), int(words[0])))
+		lines = [line.rstrip("\n") for line in open("since")]
+		rows = [re.match(r" *(\d+)\.(\d{9}) +(\d+) +(-?\d+ ns|)  /\* (.*) \*/$", line).groups() for line in lines]
+		rows = [r for r in rows if not r[4].startswith("exists")]
+		assert sorted((int(s + n), int(core)) for s, n, core, _, _ in rows) == sorted(want), (rows, want)
+		threads = {m[1] for m in (re.match(r" *\d+ +(\d+)  /\*", line) for line in open("thread")) if m}
+		assert {str(i) for i in ids} <= threads <= {str(i) for i in [0, *ids]}, (threads, ids)
+		assert all(re.match(r" +/\*", line) for line in open("empty"))
+		P
+		# a dump has no time of day
+		run devtrace calls -O time
+		[ "$status" = 1 ]
+		[[ $output == *"the trace does not say at what time of day it was made"* ]]
+	done
+}

@@ -261,6 +261,89 @@ setup_file() {
 	[ "$status" = 2 ]
 }
 
+@test "graph, sum and sql at 80, 40 and 20 columns: names are cut in the middle, numbers never" {
+	local at=0 long='std::vector<std::basic_string<char>>::_M_realloc_insert<std::basic_string<char>&>'
+	{
+		printf 'clock 0 0\nclock 2000000 1000000\nthread 1 main\n'
+		for name in main parse_the_whole_configuration_file "$long" half; do
+			printf 'function %s a:u8@0;v\n' "$name"
+		done
+		# main calls the others, in each other
+		printf 'E main 0x9000 100 18446744073709551615\n'
+		for _ in {1..300}; do
+			at=$((at + 1000))
+			printf 'E parse_the_whole_configuration_file 0x8000 %d 3\nE %s 0x7000 %d 5\n' $at "$long" $((at + 10))
+			printf 'E half 0x6000 %d 123456789\nX half 0x6000 %d\n' $((at + 20)) $((at + 30))
+			printf 'X %s 0x7000 %d\nX parse_the_whole_configuration_file 0x8000 %d\n' "$long" $((at + 800)) $((at + 900))
+		done
+		printf 'X main 0x9000 %d\n' $((at + 1000))
+	} | writetrace n.db
+	while read -r -a words; do
+		words=(devtrace "${words[@]//+/ }")
+		"${words[@]}" >whole
+		COLUMNS=20 "${words[@]}" | cmp - whole
+		for columns in 12 20 27 40 60 80 120 250; do
+			on "$columns" '' "${words[@]}" --no-pager >shown
+			[ "$(widest <shown)" -le "$columns" ]
+			python3 - "$columns" "$long" "${words[1]}" <<-'P'
+			import re, sys
+			columns, long, command = int(sys.argv[1]), *sys.argv[2:]
+			whole, shown = open("whole").read(), open("shown").read()
+			# a number is one of those that are printed where there is room; a part of one is not
+			number = r"(?<![\w.\u2026])-?\d+(?:\.\d+)?(?![\w\u2026])"
+			# a terminal of twelve columns has no room for all of them
+			if columns >= 20:
+			    cut = set(re.findall(number, shown)) - set(re.findall(number, whole))
+			    assert not cut, (command, columns, cut)
+			    assert not re.search(r"(?<![=\w.])[\d.]+\u2026", shown), (command, columns)
+			names = ("main", "parse_the_whole_configuration_file", long, "half")
+			for line in shown.split("\n"):
+			    for word in re.findall(r"\S*\u2026\S*", line):
+			        head, tail = word.split("\u2026", 1)
+			        # in the lines of the tree, of a column's name, or in the middle of a name; what is left out is between them
+			        known = any(n.startswith(head.lstrip("└├─│ ")) and n.endswith(tail) for n in names)
+			        known |= re.fullmatch(r"[└├─│ …]*", word) is not None
+			        known |= command == "sql" and (line == shown.split("\n")[0] or "text" in line or columns <= 40 or "=" in line)
+			        known |= command == "sum" and bool(re.match(r" *(calls|sum)\b", line)) or columns <= 20 and ("caller" in shown or columns == 12)
+			        assert known, (command, columns, word, line)
+			# short names are whole
+			if columns >= 20:
+			    assert re.search(r"\bmain\b", shown) and re.search(r"\bhalf\b", shown), (command, columns)
+			P
+		done
+		on 250 '' "${words[@]}" --no-pager | cmp - whole
+		on 40 '' "${words[@]}" --no-pager --wide | cmp - whole
+	done <<-E
+	graph -m 0 n.db
+	graph n.db half
+	sum -e time+by+function n.db
+	sum -e count+by+function,+caller,+thread n.db
+	sum -e arg1+by+function n.db
+	sql n.db SELECT+function,+begin,+duration,+arg0+FROM+calls+ORDER+BY+begin
+	sql n.db SELECT+arg0,+text,+function+FROM+calls+ORDER+BY+end
+	E
+	# where the numbers alone take more than a line, each value has one, and its name
+	on 20 '' devtrace sql --no-pager n.db "SELECT function, begin, duration, depth FROM calls WHERE function = 'half' LIMIT 2" >shown
+	head -n 5 shown | diff - <(printf 'function  half\nbegin     %s\nduration  5.0\ndepth     3\n\n' "$(devtrace sql -n n.db "SELECT min(begin) FROM calls WHERE function = 'half'" | tr -d ' ')")
+	[ "$(wc -l <shown)" = 9 ]
+	# the bars of a distribution are as long as there is room for
+	for columns in 20 40 60 100; do
+		on "$columns" '' devtrace sum --no-pager -e 'hist(time) by function' n.db >shown
+		[ "$(grep -c '@' shown)" = "$([ $columns -gt 44 ] && devtrace sum -e 'hist(time) by function' n.db | grep -c '@' || echo 0)" ]
+		grep -qE '(\.\.|\)) +300( |$)' shown
+	done
+	# a tree that is deeper than the terminal is wide: its lines give way, not the names
+	{
+		printf 'clock 0 0\nclock 2000000 1000000\nthread 1 main\n'
+		for i in {1..60}; do printf 'function level%d\n' "$i"; done
+		for i in {1..60}; do printf 'E level%d %d %d\n' "$i" $((1000000 - i * 100)) $((i * 10)); done
+		for i in {60..1}; do printf 'X level%d %d %d\n' "$i" $((1000000 - i * 100)) $((100000 - i * 10)); done
+	} | writetrace deep.db
+	on 40 '' devtrace graph -m 0 --no-pager deep.db >shown
+	for i in {1..60}; do grep -q "level$i\$" shown; done
+	[ "$(widest <shown)" -le 40 ]
+}
+
 @test "report: at 80 columns names are seen whole, and as many columns as have room beside them" {
 	local at=0
 	{
@@ -360,6 +443,33 @@ listings() {
 	bash -c 'devtrace sql long.db "SELECT * FROM calls" | head -n 1 >first; echo "${PIPESTATUS[0]}"' | grep -qx 141
 }
 
+@test "a reader that is gone before the first line: every listing, help, and check end by SIGPIPE without a word" {
+	sample
+	echo 'int main(void) { return 0; }' >p.c
+	gcc -B"$build/lib" -o p p.c
+	cat >gone.py <<-'P'
+	import os, signal, sys
+	r, w = os.pipe()
+	os.close(r)
+	os.dup2(w, 1)
+	os.close(w)
+	signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+	os.execvp(sys.argv[1], sys.argv[1:])
+	P
+	while read -r -a words; do
+		words=(devtrace "${words[@]//+/ }")
+		status=0
+		python3 gone.py "${words[@]}" 2>err || status=$?
+		[ "$status" = 141 ] || { echo "${words[*]}: $status"; cat err; false; }
+		! grep -v 'records\? were lost\|records\? was lost' err || { echo "${words[*]}"; false; }
+	done < <(
+		listings devtrace.db
+		for command in calls report graph cat count 'hist --durations' 'sum -e count'; do echo "$command --json devtrace.db"; done
+		printf '%s\n' "sql --json devtrace.db SELECT+*+FROM+calls" "sql --csv devtrace.db SELECT+*+FROM+calls" "check devtrace.db" \
+			"graph --dot devtrace.db" "export --csv devtrace.db" --help --version "calls --help" "top --help" "./p" "-c ./p"
+	)
+}
+
 @test "listings of a trace on a read-only file system" {
 	unshare -rm true 2>/dev/null || skip "no mounts here"
 	sample
@@ -392,7 +502,7 @@ listings() {
 	devtrace -F leave --color always ./p more | grep -q $'\033'
 	devtrace -c -F twice -O calls,stddev ./p | head -n 1 | grep -qx ' *calls *stddev  function'
 	rm ran
-	for wrong in '--fields bogus' '--units h' '--color red' '-c --fields time' '-c --units ns' '--sum count --fields time'; do
+	for wrong in '--fields bogus' '--units h' '--color red' '-c --fields time' '-c --units ns' '--sum count --fields time' '--fields cpu' '-O +wait'; do
 		run devtrace $wrong ./p
 		[ "$status" = 2 ]
 		[[ $output == devtrace:* ]]

@@ -115,6 +115,8 @@ setup() {
 		    read(0.1)
 		assert done and os.WIFEXITED(status) and os.WEXITSTATUS(status) == wanted, (done, status, out[-300:])
 		read(0.3)
+		# the head stands out, if that is wanted
+		assert (b"\033[7m" in out) == ("NO_COLOR" not in os.environ and "never" not in argv), out[:300]
 		end = out.split(b"\033[?25h\033[?1049l")
 		assert len(end) == 2, out[-300:]
 		if how == "hang":
@@ -158,6 +160,8 @@ stop_turns() {
 	export TMPDIR=$dir/own
 	python3 "$dir/screen.py" 100 q "$dt" top "$pid"
 	python3 "$dir/screen.py" 40 ^C "$dt" top "$pid"
+	NO_COLOR=1 python3 "$dir/screen.py" 20 q "$dt" top "$pid"
+	python3 "$dir/screen.py" 27 q "$dt" top --color never "$pid"
 	python3 "$dir/screen.py" 80 SIGTERM "$dt" top -S "$pid"
 	python3 "$dir/screen.py" 80 '^\' "$dt" top "$pid"
 	python3 "$dir/screen.py" 80 SIGQUIT "$dt" top "$pid"
@@ -193,6 +197,15 @@ stop_turns() {
 	[ "$(counts turn "$dir/live" | sed -n 2p)" -lt "$turns" ]
 	start_turns
 	"$dt" top -n 2 -F work "$pid" >"$dir/top" </dev/null
+	! grep $'\033' "$dir/top" || false
+	# where it is no terminal, nothing is left out for its width
+	grep -q '^>      total .* max self, by turn *function$' "$dir/top"
+	"$dt" top --color always -n 1 -F work "$pid" </dev/null | grep -q $'^\033\\[7m>'
+	for wrong in red ''; do
+		run "$dt" top --color "$wrong" "$pid"
+		[ "$status" = 2 ]
+		one_line "auto, always or never"
+	done
 	[ "$(grep -c '^>      total' "$dir/top")" = 2 ]
 	grep -q ' work$' "$dir/top"
 	[ "$(grep -c ' turn$' "$dir/top")" = 0 ]

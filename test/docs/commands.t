@@ -45,4 +45,49 @@ is "what is wrong with them is found" "1: devtrace calls --no-such t.db: devtrac
 7: x=\$(devtrace attach --backtrace='a b' -dFx -Z 1) # devtrace plot -Q: devtrace attach has no option -Z
 11: cd x && devtrace hist --values 3: devtrace hist has no option --values" \
 	"$(python3 test/docs/commands.py "$scratch/x.md" | sed -n "s|^# $scratch/x.md:||p")"
+
+# what is printed around `...' is compared: of these only the good ones are as they are printed
+cat >"$scratch/y.md" <<'M'
+```console
+$ printf '%s\n' a b one c one d # good
+a
+...
+one
+d
+$ printf '%s\n' a b c # good
+a
+...
+$ printf '%s\n' 'took 5 ms' 'x' 'y=0x12345' # good
+took 7 us
+x
+y=...
+$ printf '%s\n' a b one c # another line behind it
+a
+...
+one
+d
+$ printf '%s\n' a b one c # another line in front of it
+b
+...
+one
+c
+$ printf '%s\n' a one # good: the line may be the first one
+...
+a
+...
+$ printf '%s\n' a one c one d # one that is not right behind it
+a
+...
+one
+one
+$ printf '%s\n' a b c d # lines below it
+a
+...
+c
+$ printf 'open(path=x) = -1\n' # the beginning of a line
+open(file=...
+```
+M
+is "what is not printed around '...' is found" "$(printf '%s\n' {1..9} | sed 's/^[1236]$/ok &/; t; s/^/not ok /')" \
+	"$(python3 test/docs/console.py "$scratch/y.md" | sed -n 's/^\(\(not \)\?ok [0-9]*\) .*/\1/p')"
 echo "1..$tests"

@@ -8,7 +8,8 @@ usage: console.py DOCUMENT...     TAP: a line for each command
 document.py finds them. Each document has one bash, in an empty folder; what a user reads first is run without rights.
   ```console blocks: `$ COMMAND', lines `> ...' go on with it. The lines below are what it prints:
     - numbers, with their units, are equal to any others, as are addresses;
-    - a line `...' stands for any number of lines, `...' at the end of a line for the rest of the line.
+    - a line `...' stands for any number of lines, `...' at the end of a line for the rest of the line; the lines around it
+      are compared as all others are.
     A command whose lines end with `[status N]' ends with that status, all others with 0.
   ```sh blocks, and the lists of commands in manual pages: what they print is not compared. They end with 0, or with
     what the document says.
@@ -38,21 +39,26 @@ def plain(line):
     return re.sub(r"\s+", " ", line).strip()
 
 
+def same(want, have):
+    """Whether a line that was printed is the one that the document shows."""
+    if want.endswith("..."):
+        return plain(have).startswith(plain(want[:-3]))
+    return plain(have) == plain(want)
+
+
 def fits(want, have):
-    """Whether the lines that were printed are those that the document shows; else which one is missing."""
-    at, gap = 0, False
+    """Whether the lines that were printed are those that the document shows; else the first one that is missing, where
+    most of those in front of it are there."""
+    # where the next line may be: what is printed in front of it fits
+    at = {0}
     for line in want:
         if line.strip() == "...":
-            gap = True
-            continue
-        whole = not line.endswith("...")
-        text = plain(line if whole else line[:-3])
-        there = [i for i in range(at, len(have))
-                 if (plain(have[i]) == text if whole else plain(have[i]).startswith(text))]
-        if not there or (not gap and there[0] != at):
+            at = set(range(min(at), len(have) + 1))
+        else:
+            at = {i + 1 for i in at if i < len(have) and same(line, have[i])}
+        if not at:
             return line
-        at, gap = there[0] + 1, False
-    return None if gap or at >= len(have) else "(the end)"
+    return None if len(have) in at else "(the end)"
 
 
 def ordinary(path):
