@@ -83,8 +83,8 @@ struct dt_site_row {
 	/* run-time address: DT_SITE_TAIL: that it jumps to; DT_SITE_ENTRY_JUMPS: of the function
 	 * that it runs into; 0: not known, or none */
 	uint64_t target;
-	bool entered;	  /* DT_SITE_RETURN, DT_SITE_TAIL: others enter the function in its middle,
-			     so its record may come without an entry */
+	bool entered;	/* DT_SITE_RETURN, DT_SITE_TAIL: others enter the function in its middle,
+			   so its record may come without an entry */
 	bool by_target; /* its records say in value[0] where it jumps to: each target gets a row of
 			   its own */
 };

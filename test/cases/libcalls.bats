@@ -397,6 +397,48 @@ start"
 	[[ $(devtrace calls "$dir/t.db") == *"strcasecmp("*"strcasecmp_l("*" = $a  /* tail-called */"*"} = $a  /* strcasecmp: tail call */"* ]]
 }
 
+@test "libcalls: what functions fill in is what the program finds there" {
+	cat >"$dir/fills.c" <<-'C'
+		#include <poll.h>
+		#include <stdio.h>
+		#include <sys/epoll.h>
+		#include <sys/resource.h>
+		#include <sys/stat.h>
+		#include <time.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			int p[2], e = epoll_create1(0);
+			struct epoll_event in = {.events = EPOLLIN, .data.u64 = 0x1122334455667788}, out[4];
+			struct pollfd polled;
+			struct rlimit l;
+			struct stat st;
+			struct timespec t;
+			if (pipe(p) || epoll_ctl(e, EPOLL_CTL_ADD, p[0], &in) || write(p[1], "x", 1) != 1)
+				return 1;
+			polled = (struct pollfd){p[0], POLLIN | POLLPRI, 0};
+			if (epoll_wait(e, out, 4, 1000) != 1 || poll(&polled, 1, 1000) != 1 || getrlimit(RLIMIT_STACK, &l) ||
+			    clock_getres(CLOCK_REALTIME, &t) || stat("/etc/passwd", &st))
+				return 1;
+			printf("events[0]={events=EPOLLIN, data=%llu}\n", (unsigned long long)out[0].data.u64);
+			printf("fds[0]={fd=%d, events=POLLIN|POLLPRI, revents=POLLIN}\n", polled.fd);
+			printf("rlim_cur=%llu\n", (unsigned long long)l.rlim_cur);
+			printf("{tv_sec=%ld, tv_nsec=%ld}\n", (long)t.tv_sec, t.tv_nsec);
+			printf("st_size=%lld\n", (long long)st.st_size);
+			printf("pipefd={%d, %d}\n", p[0], p[1]);
+			return 0;
+		}
+	C
+	gcc -O1 -o "$dir/fills" "$dir/fills.c"
+	# limits as they are for both
+	devtrace record -l -o "$dir/t.db" "$dir/fills" >"$dir/said"
+	[ "$(wc -l <"$dir/said")" = 6 ]
+	devtrace calls "$dir/t.db" >"$dir/calls"
+	while read -r words; do
+		grep -qF -- "$words" "$dir/calls" || { echo "not there: $words"; cat "$dir/calls"; return 1; }
+	done <"$dir/said"
+}
+
 @test "libcalls: bad input: names that are nothing, two callers, a file without imports" {
 	run -1 devtrace record -lnot-there -o "$dir/t.db" "$dir/loop"
 	[[ $output == *not-there* ]]
