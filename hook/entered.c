@@ -56,3 +56,10 @@ bool *dt_entered(const struct dt_code *c)
 	}
 	return entered;
 }
+
+uint64_t dt_runs_into(const struct dt_code *c, size_t i)
+{
+	const struct dt_code_function *x = &c->function[i];
+
+	return x->falls && !x->anywhere && !x[1].part ? x[1].start : 0;
+}

@@ -8,4 +8,8 @@
  * that the caller frees; NULL: there is no memory. */
 bool *dt_entered(const struct dt_code *c);
 
+/* Returns where the function goes on that the end of function i of the code runs into; 0: it does
+ * not, or may also leave by a jump that is not known. */
+uint64_t dt_runs_into(const struct dt_code *c, size_t i);
+
 #endif

@@ -54,8 +54,7 @@ static size_t exits_of(const struct dt_code *c)
 	return n;
 }
 
-/* Marks the sleds and the instructions of events so that they are not moved: they are toggled in
- * place. */
+/* Marks the sleds and the instructions of events: they are toggled in place, so never moved. */
 static void keep_sleds(struct dt_file *f)
 {
 	for (size_t i = 0; i < f->elf->sites; i++) {
@@ -118,15 +117,6 @@ static void resolve_targets(struct dt_file *f)
 	free(slot);
 }
 
-/* Returns where the function goes on that the end of function i runs into; 0: it does not, or may
- * also leave by a jump that is not known. */
-static uint64_t runs_into(const struct dt_code *c, size_t i)
-{
-	const struct dt_code_function *x = &c->function[i];
-
-	return x->falls && !x->anywhere && !x[1].part ? x[1].start : 0;
-}
-
 int dt_file_probes(struct dt_file *f, struct dt_error *e)
 {
 	struct dt_elf_site *site;
@@ -159,7 +149,7 @@ int dt_file_probes(struct dt_file *f, struct dt_error *e)
 		if (!x->part)
 			site[n++] = (struct dt_elf_site){.address = x->start,
 							 .function = x->start,
-							 .target = runs_into(f->code, i),
+							 .target = dt_runs_into(f->code, i),
 							 .kind = DT_ELF_PROBE_ENTRY,
 							 .jumps = x->anywhere || x->falls};
 		for (uint32_t k = 0; k < x->exits; k++) {
