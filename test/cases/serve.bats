@@ -90,7 +90,10 @@ teardown() {
 	for p in "${started[@]}"; do kill "$p" 2>/dev/null || true; done
 	[ -z "$session" ] || devtrace ctl -s "$session" quit 2>/dev/null || true
 	[ -z "${armed-}" ] || kill "$armed" 2>/dev/null || true
-	for p in "${started[@]}"; do wait "$p" 2>/dev/null || true; done
+	for p in "${started[@]}"; do
+		until_gone "$p" || { kill -9 "$p"; return 1; }
+		wait "$p" 2>/dev/null || true
+	done
 	check_traces || return 1
 	# nothing is left behind, however it went
 	[ -z "$(ls -A "$BATS_TEST_TMPDIR/tmp")" ]
@@ -108,7 +111,7 @@ peer() { begin python3 "$dir/peer.py" "$@"; }
 
 stop_server() {
 	kill "$server"
-	tail --pid="$server" -f /dev/null
+	until_gone "$server"
 }
 
 # what is sent on standard input, to the end of the answers
@@ -1133,7 +1136,7 @@ is_armed() { ctl | grep -q '^arm '; }
 	while read -r command; do
 		command="cd there; exec ${command/-s web/-s $session}"
 		command=${command/-o web.db/-o ..\/here\/web.db}
-		PATH=$PWD/bin:$PATH timeout 60 bash -c "$command" <<<"" 3>&- &
+		PATH=$PWD/bin:$PATH timeout -k 5 60 bash -c "$command" <<<"" 3>&- &
 		talking=$!
 		[[ $command != *--arm* ]] || { until_true is_armed; do_it 1 1; do_it w 3; do_it 2 2; }
 		wait "$talking"
@@ -1155,7 +1158,7 @@ is_armed() { ctl | grep -q '^arm '; }
 		while read -r ask; do
 			[[ $command != *unix:* || $ask != *nc* ]] || continue
 			ask=${ask/ADDRESS/$address} ask=${ask/HOST/${address%:*}} ask=${ask/PORT/${address##*:}}
-			timeout 60 bash -c "$ask" >got <<<"" 3>&- &
+			timeout -k 5 60 bash -c "$ask" >got <<<"" 3>&- &
 			talking=$!
 			if [[ $command == *--arm* ]]; then
 				while kill -0 "$talking" 2>/dev/null; do do_it 1 1; do_it w 3; do_it 2 2; done
