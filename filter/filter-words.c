@@ -3,6 +3,7 @@
 #include "filter/filter-work.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,24 @@ static char *behind(char *word, const char *key)
 	return strncmp(word, key, n) == 0 && word[n] == ':' ? word + n + 1 : NULL;
 }
 
+/*
+ * Reads a number with a fraction or an exponent, "1e6", "0.5": for whole values the condition is
+ * about the whole number that makes it true of the same ones. Returns what is behind it.
+ */
+static char *parse_real(struct term *t, const char *text)
+{
+	char *end;
+	long double v = strtold(text, &end), whole = t->op == '<' ? ceill(v) : floorl(v);
+
+	t->real = strtod(text, &end);
+	t->fraction = v != whole;
+	t->beyond = whole > (long double)UINT64_MAX ? 1 : whole < (long double)INT64_MIN ? -1 : 0;
+	t->above = !t->beyond && whole > (long double)INT64_MAX;
+	t->number = t->above || t->beyond > 0 ? INT64_MAX : t->beyond ? INT64_MIN : (int64_t)whole;
+	t->unsigned_number = t->above ? (uint64_t)whole : (uint64_t)t->number;
+	return end;
+}
+
 static int add_number(struct term *t, const char *word, const char *text, struct dt_error *e)
 {
 	char *end;
@@ -82,11 +101,11 @@ static int add_number(struct term *t, const char *word, const char *text, struct
 		t->number = INT64_MAX;
 		t->above = true;
 	}
-	t->real = (double)t->number;
-	if (*end == '.' || *end == 'e')
-		t->real = strtod(text, &end);
-	else if (t->above)
-		t->real = (double)t->unsigned_number;
+	t->real = t->above ? (double)t->unsigned_number : (double)t->number;
+	if (end > text && (*end == '.' || *end == 'e' || *end == 'E')) {
+		errno = 0;
+		end = parse_real(t, text);
+	}
 	if (end == text || *end || errno)
 		return dt_fail(e, "%s: a number is wanted behind the %c", word, t->op);
 	return 0;

@@ -102,6 +102,40 @@ pairs() {
 	diff want got
 }
 
+@test "filter: numbers with an exponent or a fraction mean what python says, of whole and of real values" {
+	cat >means.py <<-'P'
+	import re, subprocess, struct
+	from fractions import Fraction
+	take = [1, 10, 999999, 1000000, 1000001, 2**63, 2**64 - 1]
+	sign = [-2, -1, 0, 1, 2]
+	real = [-1.5, 0.25, 1.5, 1e6, 1e300]
+	text = "clock 0 0\nclock 2000000 1000000\nthread 1 main\n"
+	text += "function take size:u8@0;v\nfunction sign n:i4@0;v\nfunction real x:f8@0;v\n"
+	at = 0
+	raw = [("take", v) for v in take] + [("sign", v & 0xffffffff) for v in sign]
+	raw += [("real", struct.unpack("<Q", struct.pack("<d", v))[0]) for v in real]
+	for name, v in raw:
+	    at += 100
+	    text += f"E {name} 0x2000 {at} {v:#x}\nX {name} 0x2000 {at + 10}\n"
+	subprocess.run(["writetrace", "numbers.db"], input=text.encode(), check=True)
+	numbers = ["1e6", "1E6", "1e+6", "0.1e1", "1.0", "1.5", "-1.5", "0.25", "-0.5", "999999.5", "1e30", "-1e30",
+	           "18446744073709551614.5", "9.223372036854775808e18", "2e3", "10e-1"]
+	compare = {">": lambda a, b: a > b, "<": lambda a, b: a < b, "=": lambda a, b: a == b, "!=": lambda a, b: a != b}
+	for name, values in ("size", take), ("n", sign), ("x", real):
+	    for op in compare:
+	        for number in numbers:
+	            got = subprocess.run(["devtrace", "calls", "-f", name + op + number, "numbers.db"],
+	                                 capture_output=True, check=True, text=True).stdout
+	            got = [Fraction(float(v)) if name == "x" else int(v) for v in re.findall(name + r"=([^)]*)\)", got)]
+	            want = [v for v in values if compare[op](Fraction(v), Fraction(number))]
+	            assert got == [Fraction(v) for v in want], (name, op, number, got, want)
+	for number in "1e", "1e6x", "1e99999", "1.5.2", "1e6.5", "1M", "12abc", "0x1e6g", "1e+", "--1", "1,5":
+	    bad = subprocess.run(["devtrace", "calls", "-f", "size>" + number, "numbers.db"], capture_output=True, text=True)
+	    assert bad.returncode == 2 and bad.stderr.count("\n") == 1 and "a number is wanted" in bad.stderr, (number, bad)
+	P
+	python3 means.py
+}
+
 @test "filter: words that are nothing are refused, with what would be right" {
 	local c
 	for c in report calls graph; do
