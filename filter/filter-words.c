@@ -177,6 +177,9 @@ static int add_term(struct dt_filter *f, char *word, char *op, struct dt_error *
 	}
 	if (n == 5 && !strncmp(word, "error", 5))
 		return add_error(t, word, number, e);
+	if (n == 5 && !strncmp(word, "errno", 5))
+		return dt_fail(e, "%s: the reason of a failure is called error, as in error=ENOENT",
+			       word);
 	t->what = NAMED;
 	if (n == 4 && !strncmp(word, "arg", 3) && word[3] >= '1' && word[3] <= '9') {
 		t->what = ARGUMENT;
@@ -220,6 +223,47 @@ static char *operator_in(char *word)
 	       *p == '_')
 		p++;
 	return p > word && *p && strchr("=<>!", *p) && strncmp(word, "operator", 8) != 0 ? p : NULL;
+}
+
+/*
+ * Refuses what can be no pattern of functions, but is easily written where a condition was meant:
+ * "size > 9" with blanks, "a*b>9", "malloc,calloc". Names of C++ have operators and, between
+ * brackets, commas.
+ */
+static int check_pattern(const char *word, struct dt_error *e)
+{
+	unsigned depth = 0;
+
+	if (strstr(word, "operator"))
+		return 0;
+	if (!word[strspn(word, "0123456789.=<>!")])
+		return dt_fail(e, "%s: a condition is one word, without blanks, as in size>1000000",
+			       word);
+	for (const char *p = word; *p; p++) {
+		bool compares = *p == '=' || (strchr("<>", *p) && p[1] >= '0' && p[1] <= '9' &&
+					      !strchr(p + 1, '>'));
+
+		if (*p == '-' && p[1] == '>') { /* ls+0x17f60->malloc */
+			p++;
+			continue;
+		}
+		if (compares && !depth)
+			return dt_fail(
+				e,
+				"%s: a condition is the name of one value, =, !=, < or >, and "
+				"a number or text, as in size>1000000",
+				word);
+		if (strchr("(<{[", *p))
+			depth++;
+		else if (strchr(")>}]", *p) && depth)
+			depth--;
+		else if (*p == ',' && !depth)
+			return dt_fail(e,
+				       "%s: functions are separated by blanks, as in 'malloc "
+				       "calloc'",
+				       word);
+	}
+	return 0;
 }
 
 /* Adds a word that begins like "thread:", whose patterns are `who'. */
@@ -279,7 +323,7 @@ static int add_word(struct dt_filter *f, char *word, struct dt_error *e)
 					"way",
 					word)
 			      : add_term(f, word, op, e);
-	return dt_selection_add(&f->functions, word, remove, e);
+	return check_pattern(word, e) ? -1 : dt_selection_add(&f->functions, word, remove, e);
 }
 
 /* Cuts the text into words. */

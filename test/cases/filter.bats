@@ -102,6 +102,69 @@ pairs() {
 	diff want got
 }
 
+@test "filter: mistyped words are refused, or told at the end with near names" {
+	local words
+	cat >m.c <<-'C'
+	#include <stdlib.h>
+	#include <string.h>
+	int main(void) { char *p = malloc(2000000), *q = calloc(2, 10); strcpy(p, "x"); strcpy(q, p); free(p); free(q); return 0; }
+	C
+	gcc -O0 -fno-builtin -o m m.c
+	refused() { # WORDS TEXT
+		run --separate-stderr devtrace record -l -o no.db --filter "$1" ./m
+		[ "$status" != 0 ] && [ ! -e no.db ] && [ "${#stderr_lines[@]}" = 1 ] && [[ $stderr == *"$2"* ]] || { echo "$1: $stderr"; false; }
+		run --separate-stderr devtrace calls -f "$1" t.db
+		[ "$status" = 2 ] && [[ $stderr == *"$2"* ]] || { echo "$1: $stderr"; false; }
+	}
+	refused 'size > 1000000' 'without blanks, as in size>1000000'
+	refused 'malloc,calloc' "separated by blanks, as in 'malloc calloc'"
+	refused 'errno=ENOENT' 'called error, as in error=ENOENT'
+	refused 'nmemb*size>1M' 'the name of one value'
+	refused 'nmemb*size>10' 'the name of one value'
+	refused '12' 'without blanks'
+	# what names of functions may have is taken
+	for words in 'std::map<int,*>::at' 'f(int,int)' 'operator>>' 'std::operator==' 'x+0x17f60->malloc' '*>::push'; do
+		devtrace calls -f "$words" t.db
+	done
+	told() { # OPTION WORDS TEXT
+		devtrace record -l -o told.db "$1" "$2" ./m 2>err
+		grep -qxF "devtrace: $1 '$2': $3" err || { cat err; false; }
+	}
+	told --filter 'siez>100' "no function that was recorded and is meant has an argument 'siez'; near names: size"
+	told --filter mallocc "no function that was recorded is 'mallocc'; near names: malloc, calloc"
+	told --filter 'caller:mallocc free' "no function that was recorded is 'mallocc'; near names: malloc, calloc"
+	told --filter 'malloc nmemb=2' "no function that was recorded and is meant has an argument 'nmemb'"
+	told --until mallocc "no function that was recorded is 'mallocc'; near names: malloc, calloc"
+	told --signal 'STOP if mallocc' "no function that was recorded is 'mallocc'; near names: malloc, calloc" || grep -q "mallocc: \|'mallocc'" err
+	told --sum 'countt by size' "no function that was recorded has an argument 'countt'; near names: count"
+	told --sum 'count by program' "no function that was recorded has an argument 'program'; sums are also by function, caller, callers, thread, process, core, depth, result, error"
+	told --sum 'count by size if mallocc' "no function that was recorded is 'mallocc'; near names: malloc, calloc"
+	# nothing is said of words that are right
+	for words in 'size>100' malloc 'malloc calloc' 'malloc size>1' '-malloc' 'nmemb=2' 'src=x' 'time>1us'; do
+		devtrace record -l -o right.db --filter "$words" ./m 2>err
+		! grep 'no function' err || { echo "$words"; false; }
+		devtrace calls -f "$words" right.db 2>err >/dev/null
+		! grep 'no function' err || { echo "$words"; false; }
+	done
+	devtrace record -l -o all.db ./m
+	run --separate-stderr devtrace calls -f mallocc all.db
+	[[ $stderr == *"no function that was recorded is 'mallocc'; near names: malloc"* ]]
+	run --separate-stderr devtrace report -f 'siez>1' all.db
+	[[ $stderr == *"near names: size"* ]]
+	run --separate-stderr devtrace sum -e 'count by siez' all.db
+	[[ $stderr == *"near names: size"* ]]
+	run --separate-stderr devtrace calls -F mallocc all.db
+	[ "$status" = 1 ] && [[ $stderr == *"near names: malloc"* ]]
+	devtrace calls -F mallocc -F malloc all.db >got
+	[ "$(grep -c malloc got)" = 1 ]
+	run --separate-stderr devtrace calls --thread 99999 all.db
+	[ "$status" = 1 ] && [[ $stderr == *"--thread 99999: the trace has no such thread"* ]]
+	thread=$(devtrace sql -n -c all.db 'SELECT DISTINCT thread FROM calls' | tr -d '\r')
+	devtrace calls --thread "$thread" all.db | grep -q malloc
+	run devtrace sum 'count by function' all.db
+	[ "$status" = 2 ] && [[ $output == *"the words of a sum stand behind -e: devtrace sum -e 'count by function' all.db"* ]]
+}
+
 @test "filter: numbers with an exponent or a fraction mean what python says, of whole and of real values" {
 	cat >means.py <<-'P'
 	import re, subprocess, struct
