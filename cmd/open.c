@@ -11,7 +11,6 @@
 #include "cmd/open.h"
 #include "cmd/commands.h"
 #include "cmd/meant.h"
-#include "cmd/unmet.h"
 #include "core/plain.h"
 #include "store/left-out.h"
 
@@ -179,7 +178,6 @@ int dt_cmd_choose(struct dt_reader *r, const struct dt_reader_range *range, cons
 
 	if (!f)
 		return 2;
-	dt_cmd_unmet_filter(r, f);
 	rc = dt_chosen_read(chosen, f, r, range, wanted, ctx, &e);
 	dt_cmd_filter_free(f);
 	return rc ? dt_cmd_fail("%s", e.text) : 0;
