@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "core/text.h"
+#include "show/failure.h"
 #include "show/marks.h"
 
 #define SHORT 4096u /* ticks: durations below this have their text made in advance */
@@ -247,13 +248,8 @@ static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t 
 
 static void end_line(struct calls *k, char *line, char *p)
 {
-	size_t n;
-
 	*p++ = '\n';
-	n = (size_t)(p - line);
-	if (__builtin_expect(k->terminal.columns != 0, 0))
-		n = dt_terminal_cut(&k->terminal, line, n);
-	dt_out_used(k->out, n);
+	dt_out_used(k->out, dt_calls_fit(k, line, (size_t)(p - line)));
 }
 
 /* Writes the chosen columns of a line about a call. */
@@ -278,6 +274,16 @@ char *dt_calls_other_columns(struct calls *k, char *p, struct output *to, uint32
 	return dt_calls_columns(k, p, &(struct dt_calls_line){.tid = tid, .ticks = ticks});
 }
 
+/* Writes what stands before the call, and notes where it begins. */
+static inline char *put_start(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
+			      uint32_t level)
+{
+	k->at.start = p;
+	k->at.function = c->function;
+	k->at.call = true;
+	return k->at.name = dt_calls_start(k, p, tid, level);
+}
+
 /* full: the values from the records after the call's entry, or NULL. */
 static inline char *put_call(struct calls *k, char *p, const struct dt_call *c,
 			     const struct dt_full *full)
@@ -291,10 +297,12 @@ static inline char *put_open(struct calls *k, char *p, const struct dt_call *c, 
 			     uint32_t level, const struct dt_full *full)
 {
 	p = k->fields.list.chosen ? put_columns(k, p, c, tid, DT_KEPT_OPEN) : dt_calls_blank(p);
-	p = dt_calls_start(k, p, tid, level);
+	p = put_start(k, p, c, tid, level);
 	p = put_call(k, p, c, full);
+	k->at.close = p - 1;
 	*p++ = ' ';
 	*p++ = '{';
+	k->at.must = p;
 	if (c->flags & MARKED_BEGIN)
 		p = put_marks(k, p, c->flags & MARKED_BEGIN, NULL, c, tid);
 	return p;
@@ -307,11 +315,22 @@ void dt_calls_print_open(struct calls *k, const struct dt_call *c, uint32_t tid,
 	end_line(k, line, put_open(k, line, c, tid, level, NULL));
 }
 
+/* Writes the result, and notes where it and the name of the reason end. */
 static char *put_result(struct calls *k, char *p, const struct dt_call *c)
 {
-	if (!c->result)
+	uint32_t error;
+	char *end;
+
+	if (c->result)
+		p = dt_format_result(&k->formats, p, c->function, c->result);
+	k->at.must = p;
+	if (!c->result || !dt_format_failed(&k->formats, c->function, c->result, &error) || !error)
 		return p;
-	return dt_format_outcome(&k->formats, p, c->function, c->result);
+	end = dt_failure_put(p, error);
+	k->at.must = memmem(p, (size_t)(end - p), " (", 2);
+	if (!k->at.must)
+		k->at.must = end;
+	return end;
 }
 
 static char *put_times(const struct calls *k, char *p, const struct dt_call *c)
@@ -324,8 +343,10 @@ static char *put_close(struct calls *k, char *p, const struct dt_call *c, uint32
 		       uint32_t level)
 {
 	p = k->fields.list.chosen ? put_columns(k, p, c, tid, DT_KEPT_CLOSE) : put_times(k, p, c);
-	p = dt_calls_start(k, p, tid, level);
+	p = put_start(k, p, c, tid, level);
 	*p++ = '}';
+	k->at.call = false;
+	k->at.close = p;
 	p = put_result(k, p, c);
 	return put_marks(k, p, marked_end(c, true), &c->function, c, tid);
 }
@@ -347,8 +368,9 @@ static inline char *put_whole(struct calls *k, char *p, const struct dt_call *c,
 			      uint32_t level, const struct dt_full *full)
 {
 	p = k->fields.list.chosen ? put_columns(k, p, c, tid, DT_KEPT_WHOLE) : put_times(k, p, c);
-	p = dt_calls_start(k, p, tid, level);
+	p = put_start(k, p, c, tid, level);
 	p = put_call(k, p, c, full);
+	k->at.close = p - 1;
 	p = put_result(k, p, c);
 	if (c->flags & (MARKED_BEGIN | MARKED_END | DT_CALL_WAITED))
 		p = put_some_marks(k, p, (c->flags & MARKED_BEGIN) | marked_end(c, false), c, tid);
@@ -385,7 +407,7 @@ void dt_calls_call_text(struct calls *k, struct output *to, enum dt_kept_kind ki
 	    : kind == DT_KEPT_CLOSE ? put_close(k, text, c, tid, level)
 				    : put_whole(k, text, c, tid, level, full);
 	*p++ = '\n';
-	dt_calls_text(k, to, text, (size_t)(p - text));
+	dt_calls_text(k, to, text, dt_calls_fit(k, text, (size_t)(p - text)));
 }
 
 /* Remembers the line of a call that has ended, if it may be one of the last. */
@@ -398,7 +420,7 @@ void dt_calls_remember(struct calls *k, const struct dt_call *c)
 	p = put_whole(k, text, c, c->tid, 0, full);
 	*p++ = '\n';
 	dt_last_lines_add(&k->last, c->end, c->tid, text,
-			  dt_terminal_cut(&k->terminal, text, (size_t)(p - text)));
+			  dt_calls_fit(k, text, (size_t)(p - text)));
 	k->failed |= k->last.no_memory;
 }
 

@@ -67,6 +67,16 @@ struct output {
 	struct dt_kept kept;
 };
 
+/* Where in a line about a call its parts are; for lines that a terminal has no room for. */
+struct dt_calls_parts {
+	char *start; /* the indentation begins */
+	char *name;  /* the call begins, or the bracket that ends it */
+	char *close; /* the arguments end */
+	char *must;  /* the result and the name of the reason end: what comes then explains them */
+	uint32_t function;
+	bool call; /* the line has a function's name and arguments */
+};
+
 struct calls {
 	struct dt_reader *reader;
 	struct dt_pair *pair;
@@ -116,6 +126,7 @@ struct calls {
 	struct dt_out *out;
 	char (*duration)[16]; /* texts of the durations below `shorts' ticks */
 	unsigned shorts;
+	struct dt_calls_parts at;
 	const struct dt_call **waiting; /* callers to be printed, the innermost first */
 	size_t waiting_n, waiting_size;
 };
@@ -256,6 +267,20 @@ static inline void dt_calls_line(struct calls *k, struct output *to, enum dt_kep
 		dt_calls_print_close(k, c, tid, level);
 	else
 		dt_calls_print_whole(k, c, tid, level);
+}
+
+/* ---- calls-narrow.c ---- */
+
+/* Shortens a line about a call, of n bytes with its newline, that is longer than the terminal is
+ * wide, to its columns; k->at tells its parts. Returns how many bytes it has then. */
+size_t dt_calls_fit_long(const struct calls *k, char *line, size_t n);
+
+/* The same for a line of any length. */
+static inline size_t dt_calls_fit(const struct calls *k, char *line, size_t n)
+{
+	return __builtin_expect(k->terminal.columns && n - 1 > k->terminal.columns, 0)
+		       ? dt_calls_fit_long(k, line, n)
+		       : n;
 }
 
 /* ---- calls.c ---- */

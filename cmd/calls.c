@@ -14,6 +14,7 @@
 
 #include "analyse/meanings.h"
 #include "cmd/commands.h"
+#include "cmd/unmet.h"
 
 static const char help[] =
 	"usage: devtrace calls [OPTION]... [FILE]\n"
@@ -254,6 +255,10 @@ static int run(struct calls *k)
 	k->choice.reader = k->reader;
 	if (k->filter_text && !(k->choice.filter = dt_cmd_filter(k->reader, k->filter_text)))
 		return 2;
+	if (k->filter_text)
+		dt_cmd_unmet_filter(k->reader, k->choice.filter);
+	if (dt_cmd_unmet_threads(k->reader, k->thread, k->threads))
+		return 1;
 	if (k->filter_text && k->subtract && dt_cmd_filter_has_text(k->choice.filter))
 		return 2;
 	if (k->backtrace && (rc = load_stacks(k)))
@@ -503,6 +508,8 @@ int dt_cmd_calls(int argc, char **argv)
 			free(k.shown); /* make it anew, for all functions that there are by now */
 			k.shown = dt_cmd_shown(k.reader, &k.select);
 			dt_cmd_unhooked(k.reader, k.shown, NULL);
+			if (!status && dt_cmd_unmet_patterns(k.reader, &k.select))
+				status = 1;
 			dt_reader_close(k.reader);
 		}
 	}

@@ -11,6 +11,7 @@
 #include "cmd/report-waits.h"
 #include "cmd/report-work.h"
 #include "cmd/top.h"
+#include "cmd/unmet.h"
 
 static const char help[] =
 	"usage: devtrace report [OPTION]... [FILE]\n"
@@ -314,6 +315,7 @@ static int report(struct dt_reader *r, struct report *o)
 						 .reader = r};
 		if (!o->choice.filter)
 			goto out;
+		dt_cmd_unmet_filter(r, o->choice.filter);
 		range.values = range.values || dt_filter_needs_values(o->choice.filter);
 	}
 	if (o->subtract && o->choice.filter && dt_cmd_filter_has_text(o->choice.filter))

@@ -16,11 +16,13 @@
 #include "analyse/text-matches.h"
 #include "cmd/commands.h"
 #include "cmd/live.h"
+#include "cmd/meant.h"
 #include "cmd/open.h"
 #include "cmd/recording.h"
 #include "cmd/sum-table.h"
 #include "cmd/table.h"
 #include "cmd/terminal.h"
+#include "cmd/unmet.h"
 
 static const char help[] =
 	"usage: devtrace sum [OPTION]... [FILE]; devtrace sum -p PID -e WORDS...\n"
@@ -147,6 +149,8 @@ static int sum_calls(struct dt_reader *r, struct sum *o)
 		goto out;
 	}
 	print(o, t, o->n);
+	for (size_t i = 0; i < o->n; i++)
+		dt_cmd_unmet_sum(r, dt_sums_words(s, i), dt_sums_filter(s, i));
 	dt_cmd_say_left_out(r);
 	status = end_output();
 out:
@@ -429,6 +433,12 @@ int dt_cmd_sum(int argc, char **argv)
 		status = check(&o);
 	if (status >= 0)
 		return status;
+	if (!o.n && optind < argc && strchr(argv[optind], ' ') && access(argv[optind], F_OK)) {
+		dt_cmd_fail("the words of a sum stand behind -e: devtrace sum -e '%s'%s%s%s",
+			    argv[optind], optind + 1 < argc ? " " : "",
+			    optind + 1 < argc ? argv[optind + 1] : "", dt_cmd_meant_hint());
+		return 2;
+	}
 	if (o.live || o.process)
 		dt_terminal_begin(&o.terminal, false);
 	else

@@ -163,7 +163,8 @@ static int take(struct dt_trace_command *c, int opt)
 		c->session = optarg;
 		return 0;
 	case 'l':
-		o->libcalls = optarg ? optarg : "";
+		/* -l=MODULE is meant as --libcalls=MODULE */
+		o->libcalls = optarg ? optarg + (*optarg == '=') : "";
 		return 0;
 	case 'c':
 		return c->table = true, 0;

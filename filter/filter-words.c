@@ -3,6 +3,7 @@
 #include "filter/filter-work.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,24 @@ static char *behind(char *word, const char *key)
 	return strncmp(word, key, n) == 0 && word[n] == ':' ? word + n + 1 : NULL;
 }
 
+/*
+ * Reads a number with a fraction or an exponent, "1e6", "0.5": for whole values the condition is
+ * about the whole number that makes it true of the same ones. Returns what is behind it.
+ */
+static char *parse_real(struct term *t, const char *text)
+{
+	char *end;
+	long double v = strtold(text, &end), whole = t->op == '<' ? ceill(v) : floorl(v);
+
+	t->real = strtod(text, &end);
+	t->fraction = v != whole;
+	t->beyond = whole > (long double)UINT64_MAX ? 1 : whole < (long double)INT64_MIN ? -1 : 0;
+	t->above = !t->beyond && whole > (long double)INT64_MAX;
+	t->number = t->above || t->beyond > 0 ? INT64_MAX : t->beyond ? INT64_MIN : (int64_t)whole;
+	t->unsigned_number = t->above ? (uint64_t)whole : (uint64_t)t->number;
+	return end;
+}
+
 static int add_number(struct term *t, const char *word, const char *text, struct dt_error *e)
 {
 	char *end;
@@ -82,11 +101,11 @@ static int add_number(struct term *t, const char *word, const char *text, struct
 		t->number = INT64_MAX;
 		t->above = true;
 	}
-	t->real = (double)t->number;
-	if (*end == '.' || *end == 'e')
-		t->real = strtod(text, &end);
-	else if (t->above)
-		t->real = (double)t->unsigned_number;
+	t->real = t->above ? (double)t->unsigned_number : (double)t->number;
+	if (end > text && (*end == '.' || *end == 'e' || *end == 'E')) {
+		errno = 0;
+		end = parse_real(t, text);
+	}
 	if (end == text || *end || errno)
 		return dt_fail(e, "%s: a number is wanted behind the %c", word, t->op);
 	return 0;
@@ -158,6 +177,9 @@ static int add_term(struct dt_filter *f, char *word, char *op, struct dt_error *
 	}
 	if (n == 5 && !strncmp(word, "error", 5))
 		return add_error(t, word, number, e);
+	if (n == 5 && !strncmp(word, "errno", 5))
+		return dt_fail(e, "%s: the reason of a failure is called error, as in error=ENOENT",
+			       word);
 	t->what = NAMED;
 	if (n == 4 && !strncmp(word, "arg", 3) && word[3] >= '1' && word[3] <= '9') {
 		t->what = ARGUMENT;
@@ -201,6 +223,47 @@ static char *operator_in(char *word)
 	       *p == '_')
 		p++;
 	return p > word && *p && strchr("=<>!", *p) && strncmp(word, "operator", 8) != 0 ? p : NULL;
+}
+
+/*
+ * Refuses what can be no pattern of functions, but is easily written where a condition was meant:
+ * "size > 9" with blanks, "a*b>9", "malloc,calloc". Names of C++ have operators and, between
+ * brackets, commas.
+ */
+static int check_pattern(const char *word, struct dt_error *e)
+{
+	unsigned depth = 0;
+
+	if (strstr(word, "operator"))
+		return 0;
+	if (!word[strspn(word, "0123456789.=<>!")])
+		return dt_fail(e, "%s: a condition is one word, without blanks, as in size>1000000",
+			       word);
+	for (const char *p = word; *p; p++) {
+		bool compares = *p == '=' || (strchr("<>", *p) && p[1] >= '0' && p[1] <= '9' &&
+					      !strchr(p + 1, '>'));
+
+		if (*p == '-' && p[1] == '>') { /* ls+0x17f60->malloc */
+			p++;
+			continue;
+		}
+		if (compares && !depth)
+			return dt_fail(
+				e,
+				"%s: a condition is the name of one value, =, !=, < or >, and "
+				"a number or text, as in size>1000000",
+				word);
+		if (strchr("(<{[", *p))
+			depth++;
+		else if (strchr(")>}]", *p) && depth)
+			depth--;
+		else if (*p == ',' && !depth)
+			return dt_fail(e,
+				       "%s: functions are separated by blanks, as in 'malloc "
+				       "calloc'",
+				       word);
+	}
+	return 0;
 }
 
 /* Adds a word that begins like "thread:", whose patterns are `who'. */
@@ -260,7 +323,7 @@ static int add_word(struct dt_filter *f, char *word, struct dt_error *e)
 					"way",
 					word)
 			      : add_term(f, word, op, e);
-	return dt_selection_add(&f->functions, word, remove, e);
+	return check_pattern(word, e) ? -1 : dt_selection_add(&f->functions, word, remove, e);
 }
 
 /* Cuts the text into words. */

@@ -24,8 +24,10 @@ struct term {
 	char name[64];	/* NAMED */
 	int64_t number; /* ERROR: an errno; TIME: unused */
 	uint64_t unsigned_number;
-	bool above;  /* the number is greater than an int64_t can hold */
-	double real; /* TIME: ticks */
+	bool above;    /* the number is greater than an int64_t can hold */
+	bool fraction; /* of a number with a fraction `number' is the whole one beside it */
+	int beyond;    /* -1, 1: the number is less, greater than all whole values */
+	double real;   /* TIME: ticks */
 	/* TEXT: in the filter's text; ARGUMENT, RESULT: the names of constants that are wanted,
 	 * NULL: a number is */
 	const char *pattern;

@@ -245,6 +245,8 @@ static bool is_wide_true(const struct term *t, const struct dt_call_operand_plac
 	__int128 than = t->above ? (__int128)t->unsigned_number : t->number;
 	unsigned shift = 128 - 8u * w->size;
 
+	if (t->beyond || (t->fraction && (t->op == '=' || t->op == '!')))
+		return compare(t->op, t->beyond > 0 ? -1 : 1);
 	if (w->letter == 'u')
 		return compare(t->op, than < 0 ? 1
 				      : v << shift >> shift < (unsigned __int128)than
@@ -273,6 +275,8 @@ static bool is_true(const struct term *t, const struct dt_call_operand_place *w,
 		}
 		return compare(t->op, order_real(real, t->real));
 	}
+	if (t->beyond || (t->fraction && (t->op == '=' || t->op == '!')))
+		return compare(t->op, t->beyond > 0 ? -1 : 1);
 	v = v << shift >> shift;
 	if (w->letter == 'i' || w->letter == 'c' || w->letter == 'e') {
 		s = (int64_t)(v << shift) >> shift;

@@ -38,6 +38,7 @@ struct dt_target {
 		*shared; /* the memory that it maps, or is to map; NULL: the session's first */
 	bool fast;	 /* the rseq hooks are in use */
 	bool ours;	 /* it is our child: we see its exit status */
+	bool named;	 /* the user named it: the programs that it executes are meant, too */
 	bool ended;	 /* dt_target_end() was called */
 	bool forked;	 /* by a traced process: it began with that one's area and hooks */
 	bool last;	 /* it has ended, and no more children of it can appear */

@@ -80,6 +80,7 @@ pid_t dt_session_start(struct dt_session *s, struct dt_launch *l, struct dt_erro
 	t->ours = true;
 	t->held = pid;
 	t->ppid = getpid();
+	t->named = true;
 	dt_program_note(s, pid);
 	if (dt_process_choose_memory(s, t, e) < 0 ||
 	    dt_target_install(t, &s->targets, pid, e) < 0 ||
@@ -181,6 +182,7 @@ int dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
 		return -1;
 	pthread_mutex_lock(&s->lock);
 	t->others = &s->first;
+	t->named = true;
 	dt_program_note(s, pid);
 	/* everything slow (files, symbols, patterns) is done before anything is stopped */
 	if (dt_target_scan(t, &s->targets, false, e) < 0 || clear_old_area(t, e) < 0)

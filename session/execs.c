@@ -44,6 +44,21 @@ static void leave_unfollowed(struct dt_session *s, pid_t pid, const char *why)
 	dt_fail(&s->results.unfollowed_why, "%s", why);
 }
 
+/* Notes a program that a child executes, whose own functions, and calls of libraries, are recorded
+ * only with --follow. */
+static void note_executed(struct dt_session *s, pid_t pid)
+{
+	char link[64];
+	ssize_t n;
+
+	if (s->results.executed++)
+		return;
+	s->results.executed_pid = pid;
+	dt_format(link, sizeof(link), "/proc/%d/exe", pid);
+	n = readlink(link, s->results.executed_path, sizeof(s->results.executed_path) - 1);
+	s->results.executed_path[n > 0 ? n : 0] = '\0';
+}
+
 /*
  * Tells whether a program would lose rights by being traced. A setuid program, or one with
  * capabilities of its own, does not get them when an ordinary user's ptrace holds its process; then
@@ -143,13 +158,14 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 {
 	struct dt_target *old = dt_session_find(s, pid), *t;
 	struct dt_error e;
-	bool ours, again;
+	bool ours, named, again;
 	uint32_t id;
 
 	dt_births_take(s);
 	/* its number has come again, before the end of the one that had it was noticed */
 	again = old && old->id != dt_lives_now(s, (uint32_t)pid);
 	ours = old && !again && old->ours;
+	named = old && !again && old->named;
 	id = old && !again ? old->id : dt_lives_process(s, pid, dt_ticks());
 	if (s->store)
 		dt_store_exec(s->store, id, dt_ticks(), NULL);
@@ -165,11 +181,15 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	}
 	t->id = id;
 	t->ours = ours;
+	t->named = named;
 	t->ppid = ppid;
 	t->held = pid;
 	t->others = &s->first;
-	if (s->options.follow)
+	/* a process that the user named is it whatever it executes (env, nice, a shell's exec) */
+	if (s->options.follow || named)
 		dt_program_note(s, pid);
+	else
+		note_executed(s, pid);
 	if (dt_target_confined(t)) { /* a system call made for us might kill it */
 		dt_shared_count_unsent(&s->targets.shared);
 		dt_target_close(t);

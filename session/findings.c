@@ -7,6 +7,7 @@
 
 #include "hook/probes.h"
 #include "session/device.h"
+#include "session/sieve.h"
 #include "session/state.h"
 #include "session/unhooked.h"
 #include "symbols/symtab-apart.h"
@@ -273,6 +274,8 @@ bool dt_findings_say(struct dt_session *s, bool all, const struct dt_say *say)
 	size_t said = 0;
 
 	why = unmatched_pattern(s, say, false) | unmatched_arguments(s, say);
+	if (s->sieve)
+		dt_sieve_unmet(s->sieve, say);
 	nothing = none && nothing_hooked(s, say);
 	why = unhooked(s, say, &said) || nothing || why;
 	say_go(s, say);

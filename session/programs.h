@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The programs of the processes that the user named: patterns without a module choose functions of
- * these programs. */
+/* The programs of the processes that the user named, also those that such a process executes
+ * (session/execs.c): patterns without a module choose functions of these programs. */
 #ifndef DT_SESSION_PROGRAMS_H
 #define DT_SESSION_PROGRAMS_H
 
@@ -11,7 +11,7 @@
 void dt_program_note(struct dt_session *s, pid_t pid);
 
 /* Tells whether file f is the program of a process that was named, rather than a library or a
- * program that such a process executes. */
+ * program that a child executes. */
 bool dt_program_is_known(const struct dt_session *s, const struct dt_file *f);
 
 #endif

@@ -18,8 +18,19 @@ static void say_broken(const struct dt_results *r, const struct dt_say *say)
 	       rings);
 }
 
+/* Is something chosen that only programs have which were named? */
+static bool means_programs(const struct dt_options *o)
+{
+	bool any = o->libcalls || (!o->select.n && !o->points && !o->arguments);
+
+	for (size_t i = 0; i < o->select.n; i++)
+		any = any || (!o->select.pattern[i].remove && !o->select.pattern[i].module);
+	return any && !o->kernel;
+}
+
 /* Processes of which not all could be recorded. */
-static void say_processes(const struct dt_results *r, const struct dt_say *say)
+static void say_processes(const struct dt_results *r, const struct dt_options *o,
+			  const struct dt_say *say)
 {
 	if (r->users > 1)
 		dt_say(say,
@@ -59,6 +70,12 @@ static void say_processes(const struct dt_results *r, const struct dt_say *say)
 		       r->unfollowed == 1 ? "is" : "are",
 		       r->unfollowed == 1 ? ", of" : "; the first, of", r->unfollowed_pid,
 		       r->unfollowed_why.text);
+	if (r->executed && means_programs(o))
+		dt_say(say,
+		       "process %d executed %s%s: of what children execute only functions that are "
+		       "chosen by module are recorded; -f follows them",
+		       r->executed_pid, r->executed_path[0] ? r->executed_path : "a program",
+		       r->executed > 1 ? ", the first of several" : "");
 	if (r->unsent)
 		dt_say(say,
 		       "what a process did that had confined itself by seccomp was not followed %lu "
@@ -92,7 +109,7 @@ void dt_results_say(const struct dt_results *r, const struct dt_options *o,
 {
 	if (r->note[0])
 		dt_say(say, "%s", r->note);
-	say_processes(r, say);
+	say_processes(r, o, say);
 	say_broken(r, say);
 	say_stacks(r, o, say);
 	if (r->lost)

@@ -49,6 +49,11 @@ struct dt_results {
 	uint64_t unfollowed;
 	pid_t unfollowed_pid;
 	struct dt_error unfollowed_why;
+	/* how many programs the children of the processes that were named have executed, which
+	 * without --follow are not meant by patterns without a module, nor by -l; the first one */
+	uint64_t executed;
+	pid_t executed_pid;
+	char executed_path[256];
 };
 
 /* Says what is missing from the trace and why, and how many records are lost; says nothing if all

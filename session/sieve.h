@@ -20,6 +20,7 @@
 #ifndef DT_SESSION_SIEVE_H
 #define DT_SESSION_SIEVE_H
 
+#include "session/say.h"
 #include "session/mix.h"
 #include "session/state.h"
 
@@ -150,6 +151,10 @@ long dt_sieve_snapshot(const char *text, const char **words, struct dt_error *e)
 /* Returns the table of a sum as text, which the caller frees; NULL: out of memory. rows: how many,
  * at most. */
 char *dt_sieve_table(const struct dt_sieve *v, size_t i, uint64_t rows);
+
+/* Says which functions and arguments the words name that no recorded call has had, with near names:
+ * at the end, when all that can come has come (session/sieve-unmet.c). */
+void dt_sieve_unmet(const struct dt_sieve *v, const struct dt_say *say);
 
 /* How much was left out; kept: how many calls were written undecided, held for too long; whole: how
  * many threads were written whole from some time on, since they change their stacks. */

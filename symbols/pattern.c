@@ -513,6 +513,8 @@ void dt_near_offer(struct dt_near *near, const char *name)
 	unsigned cost = cost_of(near->want, name);
 	size_t at;
 
+	if (!*name) /* a module whose path is its only name */
+		return;
 	/* "find" is near "ns::finds" as well */
 	if (last && cost > 500) {
 		unsigned inner = cost_of(near->want, last + 1);

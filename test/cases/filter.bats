@@ -102,6 +102,105 @@ pairs() {
 	diff want got
 }
 
+@test "filter: mistyped words are refused, or told at the end with near names" {
+	local words
+	cat >m.c <<-'C'
+	#include <stdlib.h>
+	#include <string.h>
+	int main(void) { char *p = malloc(2000000), *q = calloc(2, 10); strcpy(p, "x"); strcpy(q, p); free(p); free(q); return 0; }
+	C
+	gcc -O0 -fno-builtin -o m m.c
+	refused() { # WORDS TEXT
+		run --separate-stderr devtrace record -l -o no.db --filter "$1" ./m
+		[ "$status" != 0 ] && [ ! -e no.db ] && [ "${#stderr_lines[@]}" = 1 ] && [[ $stderr == *"$2"* ]] || { echo "$1: $stderr"; false; }
+		run --separate-stderr devtrace calls -f "$1" t.db
+		[ "$status" = 2 ] && [[ $stderr == *"$2"* ]] || { echo "$1: $stderr"; false; }
+	}
+	refused 'size > 1000000' 'without blanks, as in size>1000000'
+	refused 'malloc,calloc' "separated by blanks, as in 'malloc calloc'"
+	refused 'errno=ENOENT' 'called error, as in error=ENOENT'
+	refused 'nmemb*size>1M' 'the name of one value'
+	refused 'nmemb*size>10' 'the name of one value'
+	refused '12' 'without blanks'
+	# what names of functions may have is taken
+	for words in 'std::map<int,*>::at' 'f(int,int)' 'operator>>' 'std::operator==' 'x+0x17f60->malloc' '*>::push'; do
+		devtrace calls -f "$words" t.db
+	done
+	told() { # OPTION WORDS TEXT
+		devtrace record -l -o told.db "$1" "$2" ./m 2>err
+		grep -qxF "devtrace: $1 '$2': $3" err || { cat err; false; }
+	}
+	told --filter 'siez>100' "no function that was recorded and is meant has an argument 'siez'; near names: size"
+	told --filter mallocc "no function that was recorded is 'mallocc'; near names: malloc, calloc"
+	told --filter 'caller:mallocc free' "no function that was recorded is 'mallocc'; near names: malloc, calloc"
+	told --filter 'malloc nmemb=2' "no function that was recorded and is meant has an argument 'nmemb'"
+	told --until mallocc "no function that was recorded is 'mallocc'; near names: malloc, calloc"
+	told --sum 'countt by size' "no function that was recorded has an argument 'countt'; near names: count"
+	told --sum 'count by program' "no function that was recorded has an argument 'program'; sums are also by function, caller, callers, thread, process, core, depth, result, error"
+	told --sum 'count by size if mallocc' "no function that was recorded is 'mallocc'; near names: malloc, calloc"
+	# nothing is said of words that are right
+	for words in 'size>100' malloc 'malloc calloc' 'malloc size>1' '-malloc' 'nmemb=2' 'src=x' 'time>1us'; do
+		devtrace record -l -o right.db --filter "$words" ./m 2>err
+		! grep 'no function' err || { echo "$words"; false; }
+		devtrace calls -f "$words" right.db 2>err >/dev/null
+		! grep 'no function' err || { echo "$words"; false; }
+	done
+	devtrace record -l -o all.db ./m
+	run --separate-stderr devtrace calls -f mallocc all.db
+	[[ $stderr == *"no function that was recorded is 'mallocc'; near names: malloc"* ]]
+	run --separate-stderr devtrace report -f 'siez>1' all.db
+	[[ $stderr == *"near names: size"* ]]
+	run --separate-stderr devtrace sum -e 'count by siez' all.db
+	[[ $stderr == *"near names: size"* ]]
+	run --separate-stderr devtrace calls -F mallocc all.db
+	[ "$status" = 1 ]
+	[[ $stderr == *"near names: malloc"* ]]
+	devtrace calls -F mallocc -F malloc all.db >got
+	[ "$(grep -c malloc got)" = 1 ]
+	run --separate-stderr devtrace calls --thread 99999 all.db
+	[ "$status" = 1 ]
+	[[ $stderr == *"--thread 99999: the trace has no such thread"* ]]
+	thread=$(devtrace sql -n -c all.db 'SELECT DISTINCT thread FROM calls' | tr -d '\r')
+	devtrace calls --thread "$thread" all.db | grep -q malloc
+	run devtrace sum 'count by function' all.db
+	[ "$status" = 2 ]
+	[[ $output == *"the words of a sum stand behind -e: devtrace sum -e 'count by function' all.db"* ]]
+}
+
+@test "filter: numbers with an exponent or a fraction mean what python says, of whole and of real values" {
+	cat >means.py <<-'P'
+	import re, subprocess, struct
+	from fractions import Fraction
+	take = [1, 10, 999999, 1000000, 1000001, 2**63, 2**64 - 1]
+	sign = [-2, -1, 0, 1, 2]
+	real = [-1.5, 0.25, 1.5, 1e6, 1e300]
+	text = "clock 0 0\nclock 2000000 1000000\nthread 1 main\n"
+	text += "function take size:u8@0;v\nfunction sign n:i4@0;v\nfunction real x:f8@0;v\n"
+	at = 0
+	raw = [("take", v) for v in take] + [("sign", v & 0xffffffff) for v in sign]
+	raw += [("real", struct.unpack("<Q", struct.pack("<d", v))[0]) for v in real]
+	for name, v in raw:
+	    at += 100
+	    text += f"E {name} 0x2000 {at} {v:#x}\nX {name} 0x2000 {at + 10}\n"
+	subprocess.run(["writetrace", "numbers.db"], input=text.encode(), check=True)
+	numbers = ["1e6", "1E6", "1e+6", "0.1e1", "1.0", "1.5", "-1.5", "0.25", "-0.5", "999999.5", "1e30", "-1e30",
+	           "18446744073709551614.5", "9.223372036854775808e18", "2e3", "10e-1"]
+	compare = {">": lambda a, b: a > b, "<": lambda a, b: a < b, "=": lambda a, b: a == b, "!=": lambda a, b: a != b}
+	for name, values in ("size", take), ("n", sign), ("x", real):
+	    for op in compare:
+	        for number in numbers:
+	            got = subprocess.run(["devtrace", "calls", "-f", name + op + number, "numbers.db"],
+	                                 capture_output=True, check=True, text=True).stdout
+	            got = [Fraction(float(v)) if name == "x" else int(v) for v in re.findall(name + r"=([^)]*)\)", got)]
+	            want = [v for v in values if compare[op](Fraction(v), Fraction(number))]
+	            assert got == [Fraction(v) for v in want], (name, op, number, got, want)
+	for number in "1e", "1e6x", "1e99999", "1.5.2", "1e6.5", "1M", "12abc", "0x1e6g", "1e+", "--1", "1,5":
+	    bad = subprocess.run(["devtrace", "calls", "-f", "size>" + number, "numbers.db"], capture_output=True, text=True)
+	    assert bad.returncode == 2 and bad.stderr.count("\n") == 1 and "a number is wanted" in bad.stderr, (number, bad)
+	P
+	python3 means.py
+}
+
 @test "filter: words that are nothing are refused, with what would be right" {
 	local c
 	for c in report calls graph; do

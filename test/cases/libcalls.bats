@@ -458,3 +458,14 @@ start"
 	devtrace ctl -s "lb$$" quit
 	stop_spin
 }
+
+@test "-l=MODULE is --libcalls=MODULE; a module that is not there is told without an empty list of near names" {
+	run devtrace record -l=libnosuch -o "$dir/no.db" true
+	[ "$status" = 1 ]
+	[[ $output == *"no module 'libnosuch' is loaded"* ]]
+	run devtrace record -lc -o "$dir/no.db" true
+	[ "$status" = 1 ]
+	[[ $output == *"no module 'c' is loaded whose calls of libraries could be recorded"* ]]
+	! grep -E 'near names: *$|: ,|, *$' <<<"$output" || false
+	devtrace record -l=libc.so.6 -o "$dir/yes.db" true 2>/dev/null
+}

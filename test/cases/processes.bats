@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # More than one process: what a program leaves running, and what it executes.
 load devtrace
+bats_require_minimum_version 1.5.0
 
 setup_file() {
 	export dir
@@ -48,6 +49,56 @@ entries() {
 		[ "$output" = 20 ]
 		[ "$(entries "$dir/t.db")" = 20 ]
 	done
+}
+
+@test "a process that executes another program goes on being traced, with the same choice; a child's program is told" {
+	cat >"$dir/asks.c" <<-'C'
+	#include <fcntl.h>
+	#include <stdlib.h>
+	__attribute__((noinline)) int twice(int n) { __asm__ volatile(""); return 2 * n; }
+	int main(int argc, char **argv)
+	{
+		int s = 0;
+		for (int i = 0; i < 7; i++)
+			s += labs(-i) + twice(i);
+		return open("/nonexistent/file", O_RDONLY) == -1 && s == 63 ? 5 : 1;
+	}
+	C
+	gcc -O1 -fno-builtin -o "$dir/asks" "$dir/asks.c"
+	strip -o "$dir/stripped" "$dir/asks"
+	for words in env nice 'env env nice' "sh -c exec\t$dir/stripped"; do
+		IFS=$' ' read -ra words <<<"$words"
+		words=("${words[@]//\\t/ }")
+		run --separate-stderr "$dt" record -l -o "$dir/t.db" "${words[@]}" "$dir/stripped"
+		[ "$status" = 5 ]
+		[ "$("$dt" sql -n -c "$dir/t.db" "SELECT count(*) FROM calls WHERE function = 'labs'" | tr -d '\r')" = 7 ]
+		! grep -- '-f follows' <<<"$stderr" || false
+		run --separate-stderr "$dt" --failed "${words[@]}" "$dir/stripped"
+		[[ $output == *'open(path="/nonexistent/file", flags=O_RDONLY) = -1 ENOENT'* ]]
+	done
+	run --separate-stderr "$dt" record -F twice -o "$dir/t.db" env "$dir/asks"
+	[ "$("$dt" sql -n -c "$dir/t.db" "SELECT count(*) FROM calls WHERE function = 'twice'" | tr -d '\r')" = 7 ]
+	# attached before it executes the other one
+	mkfifo "$dir/go"
+	sh -c 'read x <"$0"; exec "$1"' "$dir/go" "$dir/stripped" 3>&- &
+	"$dt" attach -l -o "$dir/a.db" $! 2>"$dir/err" 3>&- &
+	for _ in {1..100}; do
+		[ ! -s "$dir/a.db" ] || break
+		sleep 0.1
+	done
+	sleep 1
+	echo >"$dir/go"
+	wait $!
+	[ "$("$dt" sql -n -c "$dir/a.db" "SELECT count(*) FROM calls WHERE function = 'labs'" | tr -d '\r')" = 7 ]
+	# children are not meant without -f, which is said, if something is chosen that they could have
+	run --separate-stderr "$dt" record -l -o "$dir/t.db" sh -c "$dir/stripped; true"
+	[ "$("$dt" sql -n -c "$dir/t.db" "SELECT count(*) FROM calls WHERE function = 'labs'" | tr -d '\r')" = 0 ]
+	[[ $stderr == *"executed $dir/stripped: of what children execute only functions that are chosen by module are recorded; -f follows them"* ]]
+	run --separate-stderr "$dt" record -f -l -o "$dir/t.db" sh -c "$dir/stripped; true"
+	! grep -- '-f follows' <<<"$stderr" || false
+	[ "$("$dt" sql -n -c "$dir/t.db" "SELECT count(*) FROM calls WHERE function = 'labs'" | tr -d '\r')" = 7 ]
+	run --separate-stderr "$dt" record -F 'libc.so.6:labs' -o "$dir/t.db" sh -c "$dir/stripped; true"
+	! grep -- '-f follows' <<<"$stderr" || false
 }
 
 @test "what outlives the program is named without --follow, and goes on" {

@@ -36,10 +36,18 @@ setup_file() {
 	# nothing is cut that fits: each line begins as the whole one does
 	on 34 '' devtrace calls --no-pager --units us --no-header --color never >shown
 	python3 - <<-'P'
+		import re
 		whole, shown = (open(name).read().split("\n") for name in ("whole", "shown"))
 		assert len(whole) == len(shown), (len(whole), len(shown))
 		for w, s in zip(whole, shown):
-		    assert s == w if len(w) <= 34 else len(s) == 34 and s == w[:33] + "\u2026", (w, s)
+		    # a line with a result keeps it, and loses arguments
+		    result = re.search(r"\) = \S+$", w)
+		    if len(w) <= 34:
+		        assert s == w, (w, s)
+		    elif result:
+		        assert s.endswith("\u2026" + result[0]) and s[:16] == w[:16] and len(s) == 34, (w, s)
+		    else:
+		        assert len(s) == 34 and s[:20] == w[:20] and "\u2026" in s, (w, s)
 	P
 	LC_ALL=C on 34 '' devtrace calls --no-pager | grep -q '>$'
 	on 34 '' devtrace calls --no-pager --wide --units us --no-header --color never | cmp - whole
@@ -48,6 +56,54 @@ setup_file() {
 	COLUMNS=x on 80 '' devtrace calls --no-pager >shown
 	[ "$(widest <shown)" -gt 21 ]
 	COLUMNS=20 devtrace calls | cmp - whole
+}
+
+@test "a call's result and the name of its error stay where a line is cut: its texts become shorter first" {
+	cat >fails.c <<-'C'
+	#include <arpa/inet.h>
+	#include <fcntl.h>
+	#include <sys/stat.h>
+	#include <unistd.h>
+	#define DEEP(name, next) __attribute__((noinline)) int name(int n) { int r = next(n + 1); __asm__ volatile(""); return r + 1; }
+	__attribute__((noinline)) int last(int n)
+	{
+		struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(1), .sin_addr.s_addr = htonl(0x7f000001)};
+		int s = socket(AF_INET, SOCK_STREAM, 0);
+
+		open("/home/ann/some/very/long/path/that/goes/on/and/on/\"configuration\"/curlrc", O_RDONLY);
+		connect(s, (void *)&a, sizeof(a));
+		mkdir("/proc/a directory that nobody makes there/\303\251", 0755);
+		return n;
+	}
+	DEEP(e, last) DEEP(d, e) DEEP(c, d) DEEP(b, c) DEEP(a, b)
+	int main(void) { return a(0) < 0; }
+	C
+	gcc -O1 -g -o fails fails.c
+	devtrace record --filter failed -l -o f.db ./fails 2>err
+	devtrace record -A 'libc.so.6:open' -F '*' -o deep.db ./fails 2>err
+	devtrace calls --no-header f.db | grep -v '^#' >whole
+	[ "$(grep -cE ' = -1 E[A-Z]+ \([^)]*\)$' whole)" = 3 ]
+	for columns in 40 41 45 50 60 70 80 90 100 120 140; do
+		on "$columns" '' devtrace calls --color never --no-pager --no-header f.db | grep -v '^#' >shown
+		[ "$(widest <shown)" -le "$columns" ]
+		grep -q 'op.*(.*) = -1 ENOENT' shown
+		grep -q 'co.*(.*) = -1 ECONNREFUSED' shown
+		grep -q 'm.*(.*) = -1 ENOENT' shown
+	done
+	on 40 '' devtrace calls --color never --no-pager --no-header deep.db | grep -v '^#' >shown
+	[ "$(widest <shown)" -le 40 ]
+	grep -q 'open(.*) = -1 ENOENT' shown
+	# both ends of a path say more than its middle
+	on 100 '' devtrace calls --color never --no-pager f.db | grep -qE 'open\(path="/home/.*….*/curlrc", flags=O_RDONLY\) = -1 ENOENT'
+	on 200 '' devtrace calls --color never --no-pager --no-header --units us f.db | grep -v '^#' | diff - whole
+	for columns in 1 2 10 20 30; do
+		on "$columns" '' devtrace calls --no-pager f.db >shown
+		[ "$(widest <shown)" -le "$columns" ]
+	done
+	# the last of many, which come first, are cut like the others
+	LC_ALL=C on 60 '' devtrace calls --color never --no-pager --failed --last 1 f.db >shown
+	[ "$(grep -c '^ .*>.* = -1 E' shown)" -ge 2 ]
+	! grep '…' shown || false
 }
 
 @test "characters that take two columns, and those that take none, are counted as a terminal does" {
@@ -65,7 +121,7 @@ setup_file() {
 	for columns in 20 29 30 31 40 52; do
 		on "$columns" '' devtrace calls --no-pager w.db >shown
 		[ "$(widest <shown)" -le "$columns" ]
-		[ "$(grep -c '…$' shown)" -ge 1 ]
+		[ "$(grep -c '…' shown)" -ge 1 ]
 	done
 }
 

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/unmet.h"
+
+#include "analyse/meanings.h"
+#include "cmd/open.h"
+#include "filter/unmet.h"
+
+struct teller {
+	const char *option;
+	unsigned said;
+};
+
+static void tell(void *ctx, const char *text)
+{
+	struct teller *t = ctx;
+
+	t->said++;
+	dt_cmd_fail("note: %s: %s", t->option, text);
+}
+
+static struct dt_unmet unmet_of(const struct dt_reader *r, const struct dt_meanings *m,
+				struct teller *t)
+{
+	return (struct dt_unmet){
+		.meanings = m, .rows = dt_reader_functions(r) + 1, .say = tell, .ctx = t};
+}
+
+void dt_cmd_unmet_filter(const struct dt_reader *r, struct dt_filter *f)
+{
+	struct dt_meanings m = dt_meanings_of(r);
+	struct teller t = {.option = "-f"};
+	struct dt_unmet u = unmet_of(r, &m, &t);
+
+	dt_unmet_filter(&u, f);
+}
+
+void dt_cmd_unmet_sum(const struct dt_reader *r, const struct dt_sums_words *w,
+		      struct dt_filter *filter)
+{
+	struct dt_meanings m = dt_meanings_of(r);
+	struct teller t = {.option = "-e"};
+	struct dt_unmet u = unmet_of(r, &m, &t);
+
+	dt_unmet_sum(&u, w, filter);
+}
+
+bool dt_cmd_unmet_patterns(const struct dt_reader *r, const struct dt_selection *s)
+{
+	struct dt_meanings m = dt_meanings_of(r);
+	struct teller t = {.option = "-F"};
+	struct dt_unmet u = unmet_of(r, &m, &t);
+	size_t adding = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		adding += !s->pattern[i].remove;
+	dt_unmet_patterns(&u, s);
+	return adding && t.said == adding;
+}
+
+bool dt_cmd_unmet_threads(const struct dt_reader *r, const uint32_t *thread, size_t n)
+{
+	size_t all;
+	const struct dt_thread_info *t = dt_reader_threads(r, &all);
+	bool unmet = false;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t at = 0;
+
+		while (at < all && dt_reader_number(r, t[at].tid) != thread[i])
+			at++;
+		if (at < all)
+			continue;
+		unmet = true;
+		if (all)
+			dt_cmd_fail("--thread %u: the trace has no such thread; it has %zu, the "
+				    "first is %u",
+				    thread[i], all, dt_reader_number(r, t[0].tid));
+		else
+			dt_cmd_fail("--thread %u: the trace has no threads", thread[i]);
+	}
+	return unmet;
+}
