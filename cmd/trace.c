@@ -317,6 +317,37 @@ static bool wants_anything(const struct dt_options *o)
 	return o->select.n || o->arguments || o->points || o->libcalls || o->kernel || o->idle;
 }
 
+/* Has calls of libraries traced where nothing is chosen and the program's own functions say little;
+ * says so where a program has no such calls. */
+static void choose_libraries(struct dt_trace_command *c, const char *path, const char *name)
+{
+	struct dt_options *o = &c->options;
+	bool nothing = c->nameless && !wants_anything(o);
+	bool nameless = nothing && !c->failed && !o->follow && dt_nameless_program(path);
+	bool itself = o->libcalls && !*o->libcalls; /* its own calls, not those of a module */
+
+	if (!(nothing && c->failed) && !nameless && !itself)
+		return;
+	if (dt_needed_none(path)) {
+		fprintf(stderr,
+			nameless
+				? "devtrace: %s is static and stripped: its own functions are traced, "
+				  "by their addresses\n"
+				: "devtrace: %s is static: it calls no libraries; without %s its own "
+				  "functions are traced\n",
+			name, c->failed ? "--failed" : "-l");
+		return;
+	}
+	if (itself)
+		return;
+	o->libcalls = "";
+	if (isatty(2) && nameless)
+		fprintf(stderr,
+			"devtrace: the functions of %s have no names (it is stripped): its calls of "
+			"libraries are traced; -F '*' traces its own functions\n",
+			name);
+}
+
 int dt_trace_program(struct dt_trace_command *c, char **argv)
 {
 	struct dt_say say = say_of(c);
@@ -342,15 +373,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		free(path);
 		return 1;
 	}
-	if (c->nameless && !wants_anything(&c->options) &&
-	    (c->failed || (!c->options.follow && dt_nameless_program(path)))) {
-		c->options.libcalls = "";
-		if (isatty(2) && !c->failed)
-			fprintf(stderr,
-				"devtrace: the functions of %s have no names (it is stripped): its calls of "
-				"libraries are traced; -F '*' traces its own functions\n",
-				argv[0]);
-	}
+	choose_libraries(c, path, argv[0]);
 	c->options.waits = c->table && !c->failed;
 	c->options.failures = c->failed;
 	/* launched before rights are given up: the program keeps those that it would have had */

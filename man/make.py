@@ -200,10 +200,20 @@ class Maker:
         return "\n".join(head + self.out + tail) + "\n"
 
 
+# what a terminal without UTF-8 shows in their place
+INSTEAD = {"\u00b5": ("mc", "u"), "\u2026": ("u2026", "..."), "\u2500": ("u2500", "-"), "\u2514": ("u2514", "`"), "\u251c": ("u251C", "|")}
+
+
+def with_fallbacks(text):
+    """The page, with what stands for characters that its terminal may not have."""
+    lines = [f".fchar \\[{name}] {plain}" for char, (name, plain) in INSTEAD.items() if char in text]
+    return text.replace("\n.SH NAME\n", "\n" + "".join(line + "\n" for line in lines) + ".SH NAME\n", 1)
+
+
 def main():
     for document, (page, section, _) in PAGES.items():
         path = f"{ROOT}/man/{page}.{section}"
-        text = Maker(document).make()
+        text = with_fallbacks(Maker(document).make())
         old = open(path, encoding="utf-8").read() if os.path.exists(path) else None
         if old == text:
             continue

@@ -123,3 +123,12 @@ bool dt_needed_contexts(const char *path)
 	dt_elf_close(f);
 	return contexts;
 }
+
+bool dt_needed_none(const char *path)
+{
+	struct dt_elf *f = dt_elf_open(path, NULL);
+	bool none = f && !f->interp;
+
+	dt_elf_close(f);
+	return none;
+}

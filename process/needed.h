@@ -27,4 +27,8 @@ bool dt_needed_grows(struct dt_elf *f);
  */
 bool dt_needed_contexts(const char *path);
 
+/* Looks whether the program is static: no dynamic linker is named that would map libraries for it.
+ * False also when the file can not be read. */
+bool dt_needed_none(const char *path);
+
 #endif

@@ -439,6 +439,24 @@ start"
 	done <"$dir/said"
 }
 
+@test "libcalls: a static program has none, and it is said" {
+	printf '#include <stdio.h>\nint main(void) { return puts("hi") < 0; }\n' >"$dir/static.c"
+	gcc -O1 -static -o "$dir/static" "$dir/static.c"
+	strip -o "$dir/bare" "$dir/static"
+	run -0 devtrace -l "$dir/static"
+	[[ $output == *"static is static: it calls no libraries; without -l its own functions are traced"* ]]
+	run -0 devtrace --failed "$dir/bare"
+	[[ $output == *"bare is static: it calls no libraries; without --failed its own functions are traced"* ]]
+	run -0 devtrace record -l -o "$dir/t.db" "$dir/static"
+	[[ $output == *"it calls no libraries"* ]]
+	# stripped, its own functions are what there is
+	run -0 devtrace "$dir/bare"
+	[[ $output == *"bare is static and stripped: its own functions are traced, by their addresses"* ]]
+	[[ $output == *"bare+0x"*"("* ]]
+	run -0 devtrace -l true
+	[[ $output != *static* ]]
+}
+
 @test "libcalls: bad input: names that are nothing, two callers, a file without imports" {
 	run -1 devtrace record -lnot-there -o "$dir/t.db" "$dir/loop"
 	[[ $output == *not-there* ]]

@@ -37,6 +37,14 @@ gone() {
 	done
 }
 is "groff finds nothing wrong with ${#pages[@]} pages" "$(sound "${pages[@]}")"
+# plain PAGE...: what a terminal without UTF-8 can not show of them
+plain() {
+	local page
+	for page; do
+		LC_ALL=C groff -man -Tascii -Kutf8 "$page" 2>&1 >/dev/null | grep 'special character' | sed "s|^|$page: |"
+	done
+}
+is "a terminal without UTF-8 shows all of them" "$(plain "${pages[@]}")"
 is "the pages that they name are there" "$(gone "${pages[@]}")"
 is "the pages that --help names are there" "$(for c in "" $(commands); do
 	# shellcheck disable=SC2086 # no word
