@@ -18,6 +18,7 @@
 #include "core/device-words.h"
 #include "process/launch.h"
 #include "process/needed.h"
+#include "process/status.h"
 #include "process/rights.h"
 #include "symbols/debuginfod.h"
 #include "symbols/nameless.h"
@@ -399,6 +400,7 @@ static int attach_all(struct dt_trace_command *c, struct dt_session *s, char **p
 {
 	size_t n = 0, gone = 0;
 	struct dt_error e;
+	bool stopped;
 
 	for (; *pids; pids++) {
 		char *end;
@@ -408,7 +410,13 @@ static int attach_all(struct dt_trace_command *c, struct dt_session *s, char **p
 			fprintf(stderr, "devtrace: '%s' is not a process id\n", *pids);
 			return 2;
 		}
+		stopped = dt_status_stopped((pid_t)pid);
 		if (dt_session_attach(s, (pid_t)pid, &e) == 0) {
+			if (stopped)
+				fprintf(stderr,
+					"devtrace: process %ld is stopped: nothing of it is "
+					"recorded until it goes on (kill -CONT %ld)\n",
+					pid, pid);
 			n++;
 			continue;
 		}

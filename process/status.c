@@ -10,7 +10,8 @@
 
 #include "core/error.h"
 
-bool dt_status_number(pid_t tid, const char *name, unsigned *n)
+/* Reads what stands after NAME and a colon as the format says; false: it has gone, or is not so. */
+static bool read_line(pid_t tid, const char *name, const char *format, void *to)
 {
 	char path[64], line[128];
 	size_t length = strlen(name);
@@ -20,10 +21,22 @@ bool dt_status_number(pid_t tid, const char *name, unsigned *n)
 	dt_format(path, sizeof(path), "/proc/%d/status", tid);
 	f = fopen(path, "re");
 	while (f && !found && fgets(line, sizeof(line), f))
-		found = strncmp(line, name, length) == 0 && sscanf(line + length, ": %u", n) == 1;
+		found = strncmp(line, name, length) == 0 && sscanf(line + length, format, to) == 1;
 	if (f)
 		fclose(f);
 	return found;
+}
+
+bool dt_status_number(pid_t tid, const char *name, unsigned *n)
+{
+	return read_line(tid, name, ": %u", n);
+}
+
+bool dt_status_stopped(pid_t pid)
+{
+	char state;
+
+	return read_line(pid, "State", ": %c", &state) && state == 'T';
 }
 
 pid_t dt_status_parent(pid_t pid)

@@ -21,6 +21,10 @@ uint64_t dt_status_stack(pid_t pid);
 /* The same as dt_status_made(), of now. */
 uint64_t dt_status_now(void);
 
+/* Looks whether a process is stopped by a signal (SIGSTOP, SIGTSTP, ...). False also when it has
+ * gone. */
+bool dt_status_stopped(pid_t pid);
+
 /* Returns a process's present parent; 0: the process has ended. */
 pid_t dt_status_parent(pid_t pid);
 

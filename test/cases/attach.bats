@@ -20,6 +20,30 @@ detach() {
 	wait "$tracer"
 }
 
+@test "attach: of a process that is stopped it says so, and records it when it goes on" {
+	start_spin
+	kill -STOP "$pid"
+	until grep -q '^State:.T' "/proc/$pid/status"; do sleep 0.02; done
+	rm -f "$dir"/a.db*
+	"$dt" attach -o "$dir/a.db" "$pid" 2>"$dir/err" 3>&- &
+	tracer=$!
+	for i in $(seq 500); do
+		if grep -q "process $pid is stopped: nothing of it is recorded until it goes on (kill -CONT $pid)" "$dir/err"; then break; fi
+		sleep 0.02
+	done
+	grep -q "is stopped" "$dir/err"
+	# it stays so
+	grep -q '^State:.[Tt]' "/proc/$pid/status"
+	kill -CONT "$pid"
+	for i in $(seq 500); do
+		[ "$(sqlite3 "$dir/a.db" 'select count(*) from chunk' 2>/dev/null || echo 0)" = 0 ] || break
+		sleep 0.02
+	done
+	detach
+	[ "$("$dt" sql -n -c "$dir/a.db" "SELECT count(*) > 0 FROM calls" | tr -d '\r')" = 1 ]
+	stop_spin
+}
+
 @test "attach: traces, detaches, leaves every byte as it was" {
 	start_spin
 	exe() { dd if="/proc/$pid/mem" iflag=skip_bytes,count_bytes bs=4096 skip=$((0x$1)) \
