@@ -120,6 +120,7 @@ size_t dt_calls_fit_long(const struct calls *k, char *line, size_t n)
 	const char *end = line + n - 1; /* the newline */
 	const char *name = at->call ? dt_reader_function_name(k->reader, at->function) : NULL;
 	const char *arguments = at->call ? at->name + strnlen(name, NAME_MOST) + 1 : at->close;
+	size_t all = n;
 	char *to, *p;
 	unsigned room, must;
 	struct widths w;
@@ -145,7 +146,11 @@ size_t dt_calls_fit_long(const struct calls *k, char *line, size_t n)
 	memcpy(p, at->close, n);
 	n += (size_t)(p - to);
 	n = dt_terminal_cut(t, to, n);
-	memcpy(line, to, n);
+	/* many texts that lose 2 bytes each for a mark of 3: the line has room for 8 more */
+	if (n <= all + 8)
+		memcpy(line, to, n);
+	else
+		n = dt_terminal_cut(t, line, all);
 	free(to);
 	return n;
 }

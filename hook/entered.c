@@ -61,5 +61,8 @@ uint64_t dt_runs_into(const struct dt_code *c, size_t i)
 {
 	const struct dt_code_function *x = &c->function[i];
 
-	return x->falls && !x->anywhere && !x[1].part ? x[1].start : 0;
+	return x->falls && !x->anywhere && !x->exits && !x->part && x->end == x[1].start &&
+			       !x[1].part
+		       ? x[1].start
+		       : 0;
 }

@@ -8,8 +8,11 @@
  * that the caller frees; NULL: there is no memory. */
 bool *dt_entered(const struct dt_code *c);
 
-/* Returns where the function goes on that the end of function i of the code runs into; 0: it does
- * not, or may also leave by a jump that is not known. */
+/*
+ * Returns where the function goes on that the end of function i of the code runs into; 0: it does
+ * not, or that is not certain: it may also leave in another way, and what looks like its end may be
+ * filler that is never reached.
+ */
 uint64_t dt_runs_into(const struct dt_code *c, size_t i);
 
 #endif

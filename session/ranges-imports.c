@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hook/entered.h"
 #include "hook/probes.h"
 
 /*
@@ -202,7 +203,7 @@ static void mark_followers(const struct dt_file *f, const bool *chosen, bool jum
 	while (more) {
 		more = false;
 		for (size_t i = 0; i + 1 < code->functions; i++)
-			if (code->function[i].falls)
+			if (dt_runs_into(code, i))
 				more |= mark_follower(code, i, i + 1, chosen, next);
 		for (size_t i = 0; i < f->elf->sites && jumps; i++) {
 			const struct dt_elf_site *x = &f->elf->site[i];

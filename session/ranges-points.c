@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hook/entered.h"
 #include "session/arguments.h"
 #include "session/capture.h"
 
@@ -107,7 +108,7 @@ static void mark_ends(const struct dt_code *code, size_t from, bool *ends)
 		for (size_t i = 0; i < code->functions; i++) {
 			const struct dt_code_function *x = &code->function[i];
 
-			if (x->falls && ends[x->whole] && i + 1 < code->functions) {
+			if (ends[x->whole] && dt_runs_into(code, i)) {
 				size_t to = code->function[i + 1].whole;
 
 				more |= !ends[to];
