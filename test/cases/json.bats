@@ -416,7 +416,7 @@ tree() {
 	devtrace calls --json -B b.db >stacks.json
 	described calls s.json t.json e.json b.json stacks.json point.json other.json
 	# what is chosen is what the text chooses
-	for how in '-F look' '-N look' '-D 2' '-t 1ms' '-B --failed' '-B -f arg3>-9' "--thread $(sed -n 's/^# thread \([0-9]*\).*/\1/p' t.text | sed -n 2p)" '--from 1ms'; do
+	for how in '-F open' '-N open' '-D 2' '-t 1ms' '-B --failed' '-B -f arg3>-9' "--thread $(sed -n 's/^# thread \([0-9]*\).*/\1/p' t.text | sed -n 2p)" '--from 1ms'; do
 		devtrace calls $how t.db >chosen.text 2>/dev/null
 		[ -s chosen.text ]
 		devtrace calls --json $how t.db >chosen.json 2>/dev/null
