@@ -476,7 +476,8 @@ time.sleep(0.01)')
 	# rings so small that the program waits for devtrace thousands of times, some ms at times
 	devtrace record -l -b 64k --filter 'time>1ms' -o t.db "${words[@]}"
 	[ "$(sqlite3 t.db "SELECT count(*) FROM hold")" -gt 300 ]
-	[ "$(devtrace sql -n t.db "SELECT count(*) FROM calls WHERE duration < 1000000")" = 0 ]
+	devtrace sql -n t.db "SELECT * FROM calls WHERE duration < 1000000" >short
+	[ ! -s short ] || { cat short; false; }
 	[ "$(devtrace sql -n t.db "SELECT count(*) FROM calls WHERE function = 'clock_nanosleep'")" = 1 ]
 	# what is summed up meanwhile is what is summed up of the same calls afterwards, to a hundredth
 	devtrace record -l -b 64k --filter '*' --sum 'time by function' --sum 'self by function' -o s.db "${words[@]}"
