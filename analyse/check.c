@@ -141,7 +141,7 @@ static void check_orphan(struct checking *k, const struct dt_call *c)
 		return;
 	since = since > k->parent_begin ? since : k->parent_begin;
 	if (!t->first || t->first > since || is_jumped_into(k, c) || is_entered(k, c) ||
-	    is_paused(k, since, c->end))
+	    is_paused(k, since, c->end) || dt_pair_was_off(k->pair, c->function, since, c->end))
 		return;
 	if (c->end > k->c->whole) {
 		k->c->calls.early++;

@@ -117,7 +117,7 @@ int dt_chosen_read(struct dt_chosen_calls *k, struct dt_filter *f, struct dt_rea
 	rc = dt_reader_start(r, &values, e);
 	while (!rc && (rc = dt_reader_next(r, &s, e)) > 0) {
 		rc = 0;
-		if (s.n && wanted && !wanted(ctx, s.tid) && !dt_pair_unwanted(r, &s))
+		if (s.n && wanted && !wanted(ctx, s.tid) && !dt_pair_unwanted(p, &s))
 			continue;
 		pass.choice.span = &s;
 		if (dt_pair_span(p, &s))

@@ -433,12 +433,12 @@ static bool make_pairs(struct dt_diverge *d)
 	return true;
 }
 
-static int take_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint64_t end)
+static int take_loss(void *ctx, const struct dt_lost *lost)
 {
 	uint64_t *cut = ctx;
 
-	if (begin < *cut)
-		*cut = begin;
+	if (lost->others && lost->begin < *cut)
+		*cut = lost->begin;
 	return 0;
 }
 

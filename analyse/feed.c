@@ -244,13 +244,15 @@ static int on_loss(struct dt_feed *f, uint64_t at)
 
 /* Adds a loss that the file has: they come by core, and a file may say anything, so they are sorted
  * afterwards. */
-static int on_known_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint64_t end)
+static int on_known_loss(void *ctx, const struct dt_lost *lost)
 {
 	struct dt_feed *f = ctx;
 
+	if (!lost->others)
+		return 0;
 	if (add_loss_at(f, f->losses) < 0)
 		return -1;
-	f->lost[f->losses - 1] = end ? end : begin;
+	f->lost[f->losses - 1] = lost->end ? lost->end : lost->begin;
 	return 0;
 }
 
@@ -517,7 +519,8 @@ void dt_feed_free(struct dt_feed *f)
 int dt_feed_span(struct dt_feed *f, const struct dt_span *s)
 {
 	f->span = s;
-	if (s->lost && f->messages && on_loss(f, s->lost_end ? s->lost_end : s->lost_begin))
+	if (s->lost && s->lost_others && f->messages &&
+	    on_loss(f, s->lost_end ? s->lost_end : s->lost_begin))
 		return -1;
 	if (dt_pair_span(f->pair, s) || f->no_memory || (f->filter && dt_filter_failed(f->filter)))
 		return -1;

@@ -406,7 +406,7 @@ static int take_spans(struct reading *k, struct dt_reader *r, const struct dt_re
 	while (!rc && (rc = dt_reader_next(r, &s, e)) > 0) {
 		rc = 0;
 		if (s.n && k->g->wanted && !k->g->wanted(k->g->ctx, s.tid) &&
-		    !dt_pair_unwanted(r, &s))
+		    !dt_pair_unwanted(k->pair, &s))
 			continue;
 		if (dt_pair_span(k->pair, &s) || k->failed)
 			rc = dt_fail(e, "out of memory");

@@ -37,8 +37,8 @@ static const char *type(const void *r, uint32_t row)
 
 struct dt_meanings dt_meanings_of(const struct dt_reader *r)
 {
-	return (struct dt_meanings){r,	 dt_reader_ns_per_tick(r), function, module, thread, event,
-				    type};
+	return (struct dt_meanings){
+		r, dt_reader_ns_per_tick(r), function, module, thread, event, type, false};
 }
 
 struct dt_filter *dt_meanings_filter(const char *text, const struct dt_reader *r,

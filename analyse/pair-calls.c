@@ -61,6 +61,14 @@ static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segm
 		if (!exit)
 			c->flags &= ~(unsigned)(DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_INFERRED);
 	}
+	if (__builtin_expect(p->offs != 0, 0) &&
+	    dt_pair_was_off(p, c->function, c->begin, p->now)) {
+		c->flags |= DT_CALL_PAUSED;
+		if (!exit)
+			c->flags &= ~(unsigned)(DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_INFERRED);
+	}
+	if (__builtin_expect(dt_lost_switches_any(&p->lost_switches), 0))
+		dt_waits_unseen(p, c);
 	if (__builtin_expect(c->flags & DT_CALL_WAITED, 0))
 		end_waits(s, f);
 	p->said = s;
@@ -192,7 +200,7 @@ void dt_pair_push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segmen
 	c->begin = c->end = p->now;
 	c->sp = sp;
 	c->held = c->children = c->inner = 0;
-	c->waited = c->waited_self = c->preempted = c->inner_waited = 0;
+	c->waited = c->waited_self = c->preempted = c->inner_waited = c->unseen = 0;
 	c->longest[0] = c->longest[1] = 0;
 	c->waited_for[0] = c->waited_for[1] = 0;
 	c->argument = c->result = NULL;
@@ -247,15 +255,16 @@ void dt_pair_orphan(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, u
 		    uint32_t flags)
 {
 	struct dt_segment *s = t->current;
-	struct dt_call c = {.tid = t->tid,
-			    .function = function,
-			    .exit = p->span->site[p->at],
-			    .flags = flags | DT_CALL_NO_ENTRY,
-			    .begin = p->now,
-			    .end = p->now,
-			    .sp = sp,
-			    .result = p->values && !(flags & DT_CALL_TAIL) ? p->span->value[p->at]
-									   : NULL};
+	struct dt_call c = {
+		.tid = t->tid,
+		.function = function,
+		.exit = p->span->site[p->at],
+		.flags = flags | DT_CALL_NO_ENTRY |
+			 (p->offs && dt_pair_was_off(p, function, 0, p->now) ? DT_CALL_PAUSED : 0),
+		.begin = p->now,
+		.end = p->now,
+		.sp = sp,
+		.result = p->values && !(flags & DT_CALL_TAIL) ? p->span->value[p->at] : NULL};
 
 	p->said = NULL;
 	p->enclosing = 0;

@@ -35,7 +35,8 @@ static void jump(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 	uint32_t site = p->span->site[p->at];
 	struct dt_stack_frame *f;
 
-	if (!lands) {
+	/* what it jumps to is not recorded just now */
+	if (!lands || (p->offs && dt_pair_was_off(p, lands, p->now, p->now))) {
 		dt_pair_pop_chain(p, t, s, DT_CALL_TAIL | DT_CALL_LEFT, site);
 		return;
 	}

@@ -7,10 +7,11 @@
 /* Returns a number that changes when a file that grows has got more holds or pauses. */
 size_t dt_pair_known_times(const struct dt_pair *p)
 {
-	size_t pauses;
+	size_t pauses, offs, version;
 
 	dt_reader_pause_times(p->reader, &pauses);
-	return dt_reader_holds(p->reader) + pauses + 1;
+	dt_reader_offs(p->reader, &offs, &version);
+	return dt_reader_holds(p->reader) + pauses + version + 1;
 }
 
 static void find_pauses(const struct dt_pair *p, struct dt_thread_stack *t)
@@ -52,6 +53,7 @@ void dt_pair_pause(const struct dt_pair *p, struct dt_thread_stack *t, uint64_t 
 void dt_pair_find_holds(struct dt_pair *p, struct dt_thread_stack *t)
 {
 	t->holds_known = dt_pair_known_times(p);
+	dt_pair_find_offs(p);
 	t->holds = dt_reader_thread_holds(p->reader, t->tid, &t->holds_n);
 	for (t->at = 0; t->at < t->holds_n && t->holds[t->at].end <= t->last_ticks; t->at++)
 		;

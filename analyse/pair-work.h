@@ -5,6 +5,7 @@
 #ifndef DT_ANALYSE_PAIR_WORK_H
 #define DT_ANALYSE_PAIR_WORK_H
 
+#include "store/lost-switches.h"
 #include "store/waited.h"
 #include "analyse/pair.h"
 #include "analyse/same.h"
@@ -62,7 +63,14 @@ struct dt_pair {
 	 * tell; 0: none is known */
 	uint32_t on[DT_FURTHER_CORES];
 	uint32_t cores_on;
+	struct dt_lost_switches lost_switches;
+	bool has_switches;   /* one of the sites... */
+	uint32_t sites_seen; /* ...of the first so many is of switches */
 	struct dt_waited waited;
+	/* when functions were off because of the budget: by the first of a function's rows, and
+	 * begin; as of offs_known of the reader */
+	struct dt_off *off;
+	size_t offs, offs_known;
 	/* ticks by which a switch may be misplaced among records; 0: not asked yet */
 	uint64_t late;
 	/* the record that is being handled, and its ticks, less the costs of recording */
@@ -247,6 +255,11 @@ static inline void dt_pair_capture(struct dt_pair *p, struct dt_thread_stack *t,
 		t->held = held + passed;
 }
 
+/* ---- pair-budget.c ---- */
+
+/* Brings up to date when functions were off because of the budget. */
+void dt_pair_find_offs(struct dt_pair *p);
+
 /* ---- pair-programs.c ---- */
 
 /* Returns when the latest of the program's open calls began; if none is open, the time of the
@@ -280,8 +293,14 @@ void dt_waits_switch(struct dt_pair *p, struct dt_thread_stack *t, uint32_t i);
 /* Notes that the thread has made records although no switch to it is known: that was lost. */
 void dt_waits_recorded(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s);
 
+/* Notes for how long of a call that ends switches are missing. */
+void dt_waits_unseen(struct dt_pair *p, struct dt_call *c);
+
 /* Keeps what a call waited within what it took. */
 void dt_waits_limit(struct dt_call *c);
+
+/* Notes that a thread runs on a core without the switch with which it came. */
+void dt_waits_seen(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s);
 
 /* Takes the thread that makes a span's records as the one that runs on the span's core. Must come
  * before the records are handled. */
@@ -290,14 +309,13 @@ static inline void dt_waits_span(struct dt_pair *p, struct dt_thread_stack *t,
 {
 	if (__builtin_expect(t->left != 0, 0))
 		dt_waits_recorded(p, t, s);
-	if (s->tid == DT_NO_TID || s->core >= DT_FURTHER_CORES || p->on[s->core] == s->tid)
+	if (s->tid == DT_NO_TID || s->core >= DT_FURTHER_CORES ||
+	    (p->on[s->core] == s->tid && t->runs_on == s->core + 1u))
 		return;
 	/* a rundown says that a thread exists, not that it runs; a switch is handled as a record */
 	if (p->fact[s->site[0]].kind == DT_RUNDOWN || p->fact[s->site[0]].kind == DT_SWITCH)
 		return;
-	p->on[s->core] = s->tid;
-	if (s->core >= p->cores_on)
-		p->cores_on = s->core + 1u;
+	dt_waits_seen(p, t, s);
 }
 
 #endif

@@ -16,9 +16,13 @@
 
 /* ---- threads ---- */
 
-static int take_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint64_t end)
+static int take_loss(void *ctx, const struct dt_lost *lost)
 {
-	return dt_losses_add(ctx, core, begin, end);
+	struct dt_pair *p = ctx;
+
+	if (lost->switches && dt_lost_switches_add(&p->lost_switches, lost->begin, lost->end))
+		return -1;
+	return lost->others ? dt_losses_add(p, lost->core, lost->begin, lost->end) : 0;
 }
 
 static struct dt_thread_stack **thread_slot(struct dt_thread_stack **table, size_t size,
@@ -274,12 +278,24 @@ static void records(struct dt_pair *p, struct dt_thread_stack *t, const struct d
 		t->last_ticks = s->ticks[to - 1];
 }
 
-bool dt_pair_unwanted(const struct dt_reader *r, struct dt_span *s)
+bool dt_pair_unwanted(struct dt_pair *p, struct dt_span *s)
 {
-	if (!s->n || dt_reader_site(r, s->site[0])->kind != DT_SWITCH)
-		return false;
-	s->n = 1;
-	return true;
+	uint8_t kind = s->n ? dt_reader_site(p->reader, s->site[0])->kind : DT_RUNDOWN;
+	struct dt_thread_stack *t;
+
+	if (kind == DT_SWITCH) {
+		s->n = 1;
+		return true;
+	}
+	/* without switches, a record tells as much */
+	if (dt_lost_switches_any(&p->lost_switches) && kind != DT_RUNDOWN && s->tid != DT_NO_TID &&
+	    s->core < DT_FURTHER_CORES) {
+		t = dt_pair_thread(p, s->tid);
+		if (t)
+			dt_waits_seen(p, t, s);
+		p->no_memory |= !t;
+	}
+	return false;
 }
 
 int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
@@ -287,7 +303,8 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 	struct dt_thread_stack *t;
 	size_t execs;
 
-	if (s->lost && dt_losses_add(p, s->core, s->lost_begin, s->lost_end))
+	if (s->lost && take_loss(p, &(struct dt_lost){s->core, s->lost, s->lost_begin, s->lost_end,
+						      s->lost_switches, s->lost_others}))
 		return -1;
 	if (!s->n) {
 		if (s->lost && p->events.loss)
@@ -308,7 +325,7 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 	if (s->lost && p->events.loss)
 		p->events.loss(p->events.ctx, s->tid, s->lost, s->lost_begin, s->lost_end);
 	if (p->any_loss && t->last_ticks &&
-	    (s->lost ||
+	    ((s->lost && s->lost_others) ||
 	     dt_losses_since(p, s->core, t->last_ticks, s->ticks[0],
 			     t->last_core != s->core || is_kernels(p, s, 0)) ||
 	     (t->last_core != s->core &&
@@ -400,8 +417,10 @@ void dt_pair_free(struct dt_pair *p)
 		free(p->loss[i]);
 	}
 	free(p->thread);
+	dt_lost_switches_free(&p->lost_switches);
 	dt_waited_free(&p->waited);
 	free(p->fact);
+	free(p->off);
 	dt_same_free(&p->same);
 	free(p);
 }

@@ -75,11 +75,12 @@ int dt_pair_sound(struct dt_reader *r, uint64_t records, uint64_t total, uint64_
 		  struct dt_error *e);
 
 /*
- * Cuts the span of a thread that is not wanted to what the others need of it: a switch, which tells
- * that a thread has left the core. Returns false if that is nothing, so that it need not be passed
- * to dt_pair_span().
+ * Takes from the span of a thread that is not wanted what the others need of it. A switch tells
+ * that a thread has left the core: the span is cut to it, to be passed to dt_pair_span(). False:
+ * there is none, so that it need not be passed; where switches were lost, the thread has been noted
+ * as the one that runs on the core.
  */
-bool dt_pair_unwanted(const struct dt_reader *r, struct dt_span *s);
+bool dt_pair_unwanted(struct dt_pair *p, struct dt_span *s);
 
 /* Closes every call that is still open, as DT_CALL_OPEN. Returns 0. */
 int dt_pair_finish(struct dt_pair *p);
@@ -92,5 +93,9 @@ int dt_pair_run(struct dt_reader *r, const struct dt_reader_range *range,
 
 /* Returns what was waited for, by its number; "": that was not seen. */
 const char *dt_pair_waited_for(const struct dt_pair *p, uint32_t number);
+
+/* Returns whether a function, the first of its rows, was off because of the budget at some time
+ * from one tick to another. */
+bool dt_pair_was_off(const struct dt_pair *p, uint32_t function, uint64_t from, uint64_t to);
 
 #endif

@@ -3,7 +3,8 @@
  * Waiting: the times in which a thread was on no processor, as the records of switches tell. A
  * thread leaves a core with the next switch there, and is back with a switch to it anywhere. The
  * time between the two is added to the calls that the thread was in. What the tracer made it wait
- * is left out, as it is left out of all times.
+ * is left out, as it is left out of all times. So are times in which switches were lost: calls say
+ * how long these were.
  */
 #include "analyse/pair-work.h"
 
@@ -41,15 +42,18 @@ static void come_back(struct dt_pair *p, struct dt_thread_stack *t, uint64_t beg
 {
 	struct dt_segment *s = t->current;
 	struct dt_call *c = s && s->n ? &s->frame[s->n - 1].call : NULL;
-	uint64_t waited;
+	uint64_t waited, unseen;
 	uint32_t what;
 
 	t->left = 0;
 	if (end <= begin)
 		return;
 	waited = end - begin - held_between(t, begin, end);
-	if (!waited)
+	/* where switches are missing, it may have run and waited again */
+	unseen = dt_lost_switches_between(&p->lost_switches, begin, end);
+	if (waited <= unseen)
 		return;
+	waited -= unseen;
 	/* what the tracer itself made it wait for was no wait of the program's */
 	what = !t->preempted && 2 * waited > end - begin
 		       ? dt_waited_between(waited_rows(p), t->tid, begin, end)
@@ -107,14 +111,48 @@ void dt_waits_switch(struct dt_pair *p, struct dt_thread_stack *t, uint32_t i)
 		come_back(p, t, before > t->left ? before : t->left, now);
 }
 
+void dt_waits_seen(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s)
+{
+	uint32_t before = p->on[s->core];
+
+	/* the one that ran there before has left meanwhile, and that switch is lost */
+	if (dt_lost_switches_any(&p->lost_switches) && before && before != s->tid)
+		leave(p, before, s->core, s->ticks[0], false);
+	p->on[s->core] = s->tid;
+	t->runs_on = s->core + 1u;
+	if (s->core >= p->cores_on)
+		p->cores_on = s->core + 1u;
+}
+
 void dt_waits_recorded(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s)
 {
 	uint8_t kind = p->fact[s->site[0]].kind;
 
 	if (!p->late)
 		p->late = (uint64_t)(DT_WAITS_LATE_NS / dt_reader_ns_per_tick(p->reader)) + 1;
-	if (kind != DT_SWITCH && kind != DT_RUNDOWN && s->ticks[0] > t->left + p->late)
+	if (kind != DT_SWITCH && kind != DT_RUNDOWN &&
+	    (s->ticks[0] > t->left + p->late ||
+	     dt_lost_switches_between(&p->lost_switches, t->left, s->ticks[0])))
 		come_back(p, t, t->left, s->ticks[0]);
+}
+
+/* Returns whether the trace has switches: without them no wait is known anyway. */
+static bool has_switches(struct dt_pair *p)
+{
+	while (!p->has_switches && p->sites_seen < dt_reader_sites(p->reader))
+		p->has_switches = dt_reader_site(p->reader, ++p->sites_seen)->kind == DT_SWITCH;
+	return p->has_switches;
+}
+
+void dt_waits_unseen(struct dt_pair *p, struct dt_call *c)
+{
+	uint64_t took = dt_call_ticks(c);
+
+	if (!has_switches(p))
+		return;
+	c->unseen = dt_lost_switches_between(&p->lost_switches, c->begin, c->end);
+	c->unseen = c->unseen < took ? c->unseen : took;
+	c->flags |= c->unseen ? DT_CALL_UNSEEN : 0;
 }
 
 void dt_waits_limit(struct dt_call *c)

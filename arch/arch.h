@@ -22,6 +22,7 @@
 #include "arch/x86_64/sled.h"
 #include "arch/x86_64/start.h"
 #include "arch/x86_64/stack.h"
+#include "arch/x86_64/thread-use.h"
 #include "arch/x86_64/thread-word.h"
 #include "arch/x86_64/trial.h"
 #include "arch/x86_64/unwind.h"

@@ -171,6 +171,7 @@ static char *put_ticks(const struct calls *k, char *p, unsigned field,
 {
 	const struct dt_call *c = l->call;
 	uint64_t ticks, less = 0;
+	char *end;
 
 	if (!c || !l->ends || c->flags & DT_CALL_UNTIMED)
 		return dt_calls_blank(p);
@@ -181,7 +182,11 @@ static char *put_ticks(const struct calls *k, char *p, unsigned field,
 		less = c->waited;
 	else if (field == DT_FIELD_WAIT)
 		ticks = c->waited;
-	return dt_calls_any_duration(k, p, ticks > less ? ticks - less : 0);
+	end = dt_calls_any_duration(k, p, ticks > less ? ticks - less : 0);
+	if ((field == DT_FIELD_CPU || field == DT_FIELD_WAIT) && c->flags & DT_CALL_UNSEEN &&
+	    *p == ' ')
+		p[strspn(p, " ") - 1] = '~';
+	return end;
 }
 
 static const char *module_of(const struct calls *k, const struct dt_call *c)

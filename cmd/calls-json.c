@@ -320,6 +320,8 @@ void dt_calls_json_call(struct calls *k, const struct dt_call *c, const struct d
 	p = put_times(k, begin, c);
 	if (c->flags & DT_CALL_WAITED && !(c->flags & DT_CALL_UNKNOWN))
 		p = put_waits(k, p, c);
+	if (c->flags & DT_CALL_UNSEEN && !(c->flags & DT_CALL_UNKNOWN))
+		p = put_ns(k, p, ", \"unseen_ns\": ", c->unseen, true);
 	dt_out_used(k->out, (size_t)(p - begin));
 	if (c->flags & DT_CALL_WAITED && !(c->flags & DT_CALL_UNKNOWN))
 		dt_json_member(k->out,

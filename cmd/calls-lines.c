@@ -189,7 +189,7 @@ static char *put_wait(const struct calls *k, char *p, const struct dt_call *c, b
 		begin++;
 	while (end[-1] == ' ')
 		end--;
-	p = stpcpy(p, "waited ");
+	p = stpcpy(p, c->flags & DT_CALL_UNSEEN ? "waited at least " : "waited ");
 	memcpy(p, begin, (size_t)(end - begin));
 	p += end - begin;
 	if (c->preempted >= c->waited)

@@ -281,7 +281,7 @@ static int run(struct calls *k)
 		rc = 0;
 		if (k->out->failed || k->keep.failed)
 			break;
-		if (s.n && !dt_calls_wants(k, s.tid) && !dt_pair_unwanted(k->reader, &s))
+		if (s.n && !dt_calls_wants(k, s.tid) && !dt_pair_unwanted(k->pair, &s))
 			continue;
 		/* with --merge, lines of a thread must not wait while another thread goes on */
 		if (k->merge && !k->late && s.n && s.tid != tid) {

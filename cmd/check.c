@@ -11,6 +11,7 @@
 #include "cmd/progress.h"
 #include "core/text.h"
 #include "sql/writing.h"
+#include "store/budget.h"
 
 #define SHORT 1000000 /* records: traces up to this are compared with view and sql without -a */
 
@@ -241,8 +242,10 @@ static void say_written(struct dt_reader *r, const struct dt_check *c)
 }
 
 /* Says what is in no call's time (waits for the tracer), and what is in no call (pauses). */
-static void say_left_out(const struct dt_reader *r, const struct dt_check *c)
+static void say_left_out(struct dt_reader *r, const struct dt_check *c)
 {
+	struct dt_budget_sum off;
+
 	if (c->chunks.holds) {
 		printf("  waits for devtrace: %lu, of %.3f ms together, in no call's time",
 		       (unsigned long)c->chunks.holds,
@@ -251,6 +254,13 @@ static void say_left_out(const struct dt_reader *r, const struct dt_check *c)
 	} else if (c->pauses) {
 		printf("  pauses: %lu\n", (unsigned long)c->pauses);
 	}
+	if (!dt_reader_meta(r, "budget"))
+		return;
+	dt_budget_sum(r, &off);
+	printf("  budget of %s %%: %lu functions were off, %lu times in all; some %lu calls of them "
+	       "are not in the trace (estimated)\n",
+	       dt_reader_meta(r, "budget"), (unsigned long)off.functions, (unsigned long)off.times,
+	       (unsigned long)off.calls);
 }
 
 static void say_sound(const char *path, struct dt_reader *r, const struct dt_check *c,

@@ -13,6 +13,7 @@
 #include "cmd/commands.h"
 #include "cmd/meant.h"
 #include "cmd/table.h"
+#include "cmd/unmet.h"
 
 static const char help[] =
 	"usage: devtrace diff [OPTION]... A B\n"
@@ -249,6 +250,32 @@ static bool is_shown(const struct table *t, bool *const shown[2], uint32_t f)
 	return (row[0] && shown[0][row[0]]) || (row[1] && shown[1][row[1]]);
 }
 
+/* Says which patterns mean no function of either trace, when none of them means one. */
+static void say_unmet(const struct dt_diff *d)
+{
+	const struct dt_selection *s = &d->select;
+
+	for (unsigned side = 0; side < 2; side++) {
+		struct dt_selection adding = {0};
+		bool *shown, any = false;
+
+		for (size_t i = 0; i < s->n; i++)
+			if (!s->pattern[i].remove &&
+			    dt_selection_add(&adding, s->pattern[i].text, false, NULL)) {
+				dt_selection_clear(&adding);
+				return;
+			}
+		shown = adding.n ? dt_cmd_shown(d->reader[side], &adding) : NULL;
+		for (uint32_t i = 1; shown && i <= dt_reader_functions(d->reader[side]); i++)
+			any = any || shown[i];
+		free(shown);
+		dt_selection_clear(&adding);
+		if (any)
+			return;
+	}
+	dt_cmd_unmet_patterns(d->reader[0], s);
+}
+
 static bool make_rows(struct table *t)
 {
 	struct dt_diff *d = t->diff;
@@ -276,6 +303,8 @@ static bool make_rows(struct table *t)
 	if (t->row)
 		qsort(t->row, t->rows, sizeof(*t->row),
 		      d->key == DT_DIFF_NAME ? by_name : by_change);
+	if (!t->rows)
+		say_unmet(d);
 	for (unsigned side = 0; side < 2; side++)
 		dt_cmd_unhooked(d->reader[side], shown[side], d->path[side]);
 	free(shown[0]);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/diverge.h"
+#include "cmd/choose.h"
 #include "cmd/diff.h"
 #include "cmd/object.h"
 #include "show/format.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "analyse/barrelfish.h"
 #include "export/export.h"
+#include "cmd/choose.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "cmd/output.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyse/flame.h"
+#include "cmd/choose.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "cmd/output.h"
@@ -92,7 +93,7 @@ int dt_cmd_flame(int argc, char **argv)
 	struct dt_range_options when = {0};
 	const char *output = "devtrace.svg", *words = NULL;
 	unsigned long width = 1200;
-	bool off = false;
+	bool off = false, unnamed = true;
 	struct dt_needs needs = {.n = 0};
 	struct dt_output part;
 	struct dt_reader *r;
@@ -103,6 +104,7 @@ int dt_cmd_flame(int argc, char **argv)
 		switch (o) {
 		case 'o':
 			output = optarg;
+			unnamed = false;
 			break;
 		case 'w':
 			width = strtoul(optarg, &end, 10);
@@ -142,6 +144,8 @@ int dt_cmd_flame(int argc, char **argv)
 			 ? write_picture(r, &range, part.file, (unsigned)width, off, words)
 			 : 1;
 	status = dt_output_end(&part, !status);
+	if (!status && unnamed)
+		dt_cmd_fail("wrote %s", output);
 	dt_cmd_say_lost(r);
 	dt_reader_close(r);
 	return status;

@@ -8,7 +8,9 @@
 
 #include "analyse/graph.h"
 #include "analyse/same.h"
+#include "cmd/choose.h"
 #include "cmd/commands.h"
+#include "cmd/unmet.h"
 
 static const char help[] =
 	"usage: devtrace graph [OPTION]... [FILE] [FUNCTION]...\n"
@@ -142,6 +144,7 @@ static int take_word(struct graph *k, struct dt_selection *of, const char *word,
 		if (!row[i] || !k->graph.shown[i])
 			continue;
 		dt_near_offer(&near, dt_reader_function(k->reader, i)->name);
+		dt_near_offer_others(&near, dt_reader_function(k->reader, i)->others);
 		if (!meant[i])
 			continue;
 		any = true;
@@ -268,6 +271,10 @@ static int run(struct graph *k, char **word, int words)
 		status = 2;
 	else if (!shown)
 		status = dt_cmd_fail("out of memory");
+	else if (dt_cmd_unmet_patterns(k->reader, &k->select) ||
+		 dt_cmd_unmet_threads(k->reader, k->threads.tid, k->threads.tids) ||
+		 dt_cmd_unmet_processes(k->reader, k->threads.pid, k->threads.pids))
+		status = 1;
 	else
 		status = take_words(k, word, words, focus);
 	if (!status)

@@ -9,9 +9,12 @@
 #include "analyse/text-matches.h"
 #include "analyse/feed.h"
 #include "cmd/open.h"
+
 #include "cmd/commands.h"
 #include "cmd/meant.h"
 #include "core/plain.h"
+#include "store/lost-switches.h"
+#include "store/budget.h"
 #include "store/left-out.h"
 
 int dt_cmd_fail(const char *format, ...)
@@ -168,21 +171,6 @@ struct dt_filter *dt_cmd_filter(struct dt_reader *r, const char *words)
 	return f;
 }
 
-int dt_cmd_choose(struct dt_reader *r, const struct dt_reader_range *range, const char *words,
-		  bool (*wanted)(void *ctx, uint32_t tid), void *ctx,
-		  struct dt_chosen_calls *chosen)
-{
-	struct dt_filter *f = dt_cmd_filter(r, words);
-	struct dt_error e;
-	int rc;
-
-	if (!f)
-		return 2;
-	rc = dt_chosen_read(chosen, f, r, range, wanted, ctx, &e);
-	dt_cmd_filter_free(f);
-	return rc ? dt_cmd_fail("%s", e.text) : 0;
-}
-
 bool dt_cmd_filter_has_text(const struct dt_filter *f)
 {
 	const char *name, *pattern;
@@ -235,9 +223,9 @@ bool *dt_cmd_shown(const struct dt_reader *r, struct dt_selection *s)
 	for (uint32_t i = 1; i <= n; i++) {
 		const struct dt_function_info *f = dt_reader_function(r, i);
 		const struct dt_module_info *m = dt_reader_module(r, f->module);
-		const char *name = f->name;
 
-		shown[i] = s->n == 0 || dt_selection_match(s, m ? m->called : "", &name, 1);
+		shown[i] =
+			s->n == 0 || dt_selection_named(s, m ? m->called : "", f->name, f->others);
 	}
 	return shown;
 }
@@ -293,6 +281,12 @@ bool dt_cmd_costs(const struct dt_reader *r, double *cost)
 {
 	struct dt_cmd_cost entry, leave, point;
 
+	if (dt_reader_meta(r, "budget")) {
+		dt_cmd_fail(
+			"--subtract: not of a recording with a budget, where functions were off "
+			"at times: those times are on the other clock");
+		return false;
+	}
 	if (!dt_cmd_cost(r, "entry", &entry) || !dt_cmd_cost(r, "exit", &leave)) {
 		dt_cmd_fail(
 			"the trace does not say what a record cost: it was imported, or made by an "
@@ -324,6 +318,21 @@ static void say_pruned(const struct dt_reader *r)
 			records);
 }
 
+/* Says whether functions were off to keep to a budget. */
+static void say_budget(struct dt_reader *r)
+{
+	struct dt_budget_sum sum;
+
+	if (!dt_reader_meta(r, "budget"))
+		return;
+	dt_budget_sum(r, &sum);
+	if (sum.times)
+		dt_cmd_fail("note: %llu functions were off for part of the time (--budget), with "
+			    "some %llu calls that are not in the trace; their time is in that of "
+			    "their callers; report --budget has them",
+			    (unsigned long long)sum.functions, (unsigned long long)sum.calls);
+}
+
 void dt_cmd_say_left_out(struct dt_reader *r)
 {
 	const char *words = dt_reader_meta(r, "filter"), *kept = dt_reader_meta(r, "filter_kept");
@@ -331,6 +340,7 @@ void dt_cmd_say_left_out(struct dt_reader *r)
 	char shown[256];
 
 	say_pruned(r);
+	say_budget(r);
 	if (!calls)
 		return;
 	if (dt_reader_meta(r, "sums_only")) {
@@ -354,6 +364,24 @@ void dt_cmd_say_left_out(struct dt_reader *r)
 			 : "");
 }
 
+void dt_cmd_say_unseen(struct dt_reader *r)
+{
+	struct dt_lost_switches lost = {0};
+	struct dt_summary s;
+
+	if (!dt_feed_has_switches(r))
+		return;
+	if (!dt_lost_switches_load(&lost, r) && !dt_reader_summary(r, &s, NULL) &&
+	    dt_lost_switches_any(&lost))
+		dt_cmd_fail(
+			"note: context switches were lost in %.3f ms of this trace: what "
+			"waited then is taken for cpu (marked by ~ where it is a call's); with a "
+			"larger ulimit -l the kernel has more room for them",
+			(double)dt_lost_switches_between(&lost, s.min_ticks, s.max_ticks) *
+				dt_reader_ns_per_tick(r) / 1e6);
+	dt_lost_switches_free(&lost);
+}
+
 void dt_cmd_say_records_lost(struct dt_reader *r)
 {
 	struct dt_summary s;
@@ -361,6 +389,7 @@ void dt_cmd_say_records_lost(struct dt_reader *r)
 	if (!dt_reader_summary(r, &s, NULL) && s.lost)
 		dt_cmd_fail("note: %llu records were lost while this was recorded",
 			    (unsigned long long)s.lost);
+	dt_cmd_say_unseen(r);
 }
 
 void dt_cmd_say_lost(struct dt_reader *r)

@@ -61,12 +61,6 @@ struct dt_filter *dt_cmd_filter(struct dt_reader *r, const char *words);
  * asked with: calls are known again by their time. This is reported. */
 bool dt_cmd_filter_has_text(const struct dt_filter *f);
 
-/* Finds the calls of a range that -f WORDS means: dt_chosen_read() with its parameters. Returns the
- * exit status, 0: go on; what is wrong has been reported. */
-int dt_cmd_choose(struct dt_reader *r, const struct dt_reader_range *range, const char *words,
-		  bool (*wanted)(void *ctx, uint32_t tid), void *ctx,
-		  struct dt_chosen_calls *chosen);
-
 /* Frees it; says if it has asked about texts of which the trace has none. f may be NULL. */
 void dt_cmd_filter_free(struct dt_filter *f);
 
@@ -101,8 +95,11 @@ bool dt_cmd_costs(const struct dt_reader *r, double *cost);
 /* Says how many calls are missing because a filter did not want them while recording. */
 void dt_cmd_say_left_out(struct dt_reader *r);
 /* Says on stderr, in one line, how many records were lost, if any were; dt_cmd_say_lost() also what
- * dt_cmd_say_left_out() says. */
+ * dt_cmd_say_left_out() says; both also what dt_cmd_say_unseen() does. */
 void dt_cmd_say_records_lost(struct dt_reader *r);
+/* Says on stderr, in one line, for how long context switches are missing, if they are: waits are
+ * not known then. */
+void dt_cmd_say_unseen(struct dt_reader *r);
 void dt_cmd_say_lost(struct dt_reader *r);
 
 #endif

@@ -17,6 +17,7 @@
 #include "cmd/commands.h"
 #include "cmd/lines.h"
 #include "cmd/open.h"
+#include "cmd/unmet.h"
 #include "show/out.h"
 #include "cmd/output.h"
 #include "core/plain.h"
@@ -364,6 +365,8 @@ static int open_input(struct plot *k, int argc, char **argv)
 	if (dt_reader_summary(k->reader, &s, &e))
 		return dt_cmd_fail("%s", e.text);
 	k->lines.first = s.min_ticks;
+	if (dt_cmd_unmet_patterns(k->reader, &k->select))
+		return 1;
 	k->shown = dt_cmd_shown(k->reader, &k->select);
 	return k->shown ? 0 : dt_cmd_fail("out of memory");
 }

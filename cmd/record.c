@@ -45,10 +45,14 @@
 	"                             called it, also functions that are not recorded, without frame\n"     \
 	"                             pointers; 'failed', 'open path=/etc/*'. devtrace calls -B shows it\n" \
 	"      --backtrace-size=SIZE  bytes of a stack that are looked at (16K)\n"                          \
+	"      --budget=SHARE         recording may cost so much of the program's processor time (5%):\n"   \
+	"                             functions that cost most are switched off for a time, and the\n"      \
+	"                             file says when\n"                                                     \
 	"  -o, --output=FILE          the trace file (devtrace.db)\n"                                       \
 	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"                 \
 	"                             drop (keep the oldest), overwrite (keep the newest)\n"                \
 	"  -b, --buffer=SIZE          of the ring of each core, a power of two (4M)\n"                      \
+	"      --recorder-threads=N   that may compress records at a time, 1 to 64 (1)\n"                   \
 	"  -s, --session=NAME         what the session is called (its process id)\n"                        \
 	"  -k, --kernel[=PATTERN]     record too what they do in the kernel: functions that match\n"        \
 	"                             (system calls, vfs_*); needs root and devtrace.ko\n"                  \

@@ -274,7 +274,7 @@ static void print_row(const struct report *o, const struct names *w, const struc
 	puts(marks);
 }
 
-void dt_report_print_table(const struct report *o, const struct dt_stats_row *row, size_t n)
+void dt_report_print_table(struct report *o, const struct dt_stats_row *row, size_t n)
 {
 	struct names w = measure(o, row, n);
 	struct report with = *o;
@@ -302,6 +302,9 @@ void dt_report_print_table(const struct report *o, const struct dt_stats_row *ro
 			       "prototype, and of traces since 2026-11-27"
 		     : o->choice.filter ? "no call is one that -f means"
 					: "no calls");
+	with.run = o->run;
+	dt_report_run_print(&with, &o->run);
+	o->run = with.run;
 	print_held(&with);
 	print_others(o);
 	if (o->subtract)

@@ -12,6 +12,7 @@
 #include "cmd/reasons.h"
 #include "cmd/terminal.h"
 #include "filter/failures.h"
+#include "store/sites.h"
 
 enum dt_report_field {
 	DT_REPORT_TOTAL,
@@ -34,11 +35,21 @@ enum dt_report_field {
 
 #define DT_REPORT_WHYS 8
 
+/* What a run took beside the calls: report-run.c. */
+struct dt_report_run {
+	bool wanted; /* the caller sets it before anything is read */
+	struct dt_report_thread *thread;
+	size_t n, room;
+	struct dt_pids place;	  /* of a thread in these, and 1 */
+	struct dt_stats own, all; /* a call for each thread */
+};
+
 struct report {
 	enum dt_stats_key key;
 	uint64_t rows;
 	bool json, subtract, anyway, failed, waiting, live;
 	bool left_out;		 /* the sums of what a filter has left out while recording */
+	bool budget;		 /* when functions were off because of the budget */
 	const char *filter_text; /* NULL: all calls are wanted */
 	struct dt_terminal terminal;
 	struct dt_fields fields; /* enum dt_report_field */
@@ -56,7 +67,8 @@ struct report {
 	struct dt_stats stats; /* by function row or, with --by, by group */
 	uint64_t others[256];  /* numbers of records that are no entries or exits, by kind */
 	uint64_t from, to;     /* ticks: the range */
-	struct dt_stats held;  /* the waits for the tracer, as the calls of one function */
+	struct dt_report_run run;
+	struct dt_stats held; /* the waits for the tracer, as the calls of one function */
 	struct why {
 		char word[16];
 		uint64_t times;
@@ -74,7 +86,7 @@ void dt_report_part(const struct report *o, uint32_t group, enum dt_group_key ke
 		    size_t size);
 /* Returns the sums of the waits for the tracer; NULL: there were none. */
 const struct dt_function_stats *dt_report_held(const struct report *o);
-void dt_report_print_table(const struct report *o, const struct dt_stats_row *row, size_t n);
+void dt_report_print_table(struct report *o, const struct dt_stats_row *row, size_t n);
 
 /* ---- report-columns.c ---- */
 
@@ -88,6 +100,15 @@ unsigned dt_report_width(const struct report *o);
 void dt_report_print_heads(const struct report *o);
 /* Prints the columns of a row; held: of the waits for the tracer, which have no cpu and wait. */
 void dt_report_print_columns(const struct report *o, const struct dt_function_stats *f, bool held);
+
+/* ---- report-run.c ---- */
+
+/* Take what has been read: the records of a thread, and a call that is in the table. */
+void dt_report_run_span(struct dt_report_run *run, const struct dt_span *s);
+void dt_report_run_call(struct dt_report_run *run, const struct dt_call *c);
+/* Prints the time outside of the calls, and that of the whole run, where they are wanted. */
+void dt_report_run_print(const struct report *o, struct dt_report_run *run);
+void dt_report_run_free(struct dt_report_run *run);
 
 /* ---- report-json.c ---- */
 

@@ -7,6 +7,7 @@
 #include "analyse/meanings.h"
 #include "analyse/feed.h"
 #include "cmd/commands.h"
+#include "cmd/budget.h"
 #include "cmd/left-out.h"
 #include "cmd/report-waits.h"
 #include "cmd/report-work.h"
@@ -34,6 +35,8 @@ static const char help[] =
 	"      --to TIME        end there\n"
 	"      --waits          which functions waited, for what, how often and how long; sorted\n"
 	"                       by time (needs record -S)\n"
+	"      --budget         when functions were off to keep to record --budget, and how many\n"
+	"                       calls they are thought to have made then\n"
 	"      --left-out       the sums of calls that record --filter has left out\n"
 	"      --live           of a trace that is being recorded: once a second, until q or a signal (see\n"
 	"                       devtrace top, which also attaches)\n"
@@ -185,6 +188,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 	if (o->failed)
 		dt_reasons_add(&o->reasons, c->function, error);
 	dt_stats_call(&o->stats, c);
+	dt_report_run_call(&o->run, c);
 }
 
 static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
@@ -215,6 +219,7 @@ static int read_calls(struct dt_reader *r, struct report *o, const struct dt_rea
 	while (!rc && (rc = dt_reader_next(r, &s, e)) > 0) {
 		records += s.n;
 		o->choice.span = &s;
+		dt_report_run_span(&o->run, &s);
 		rc = dt_pair_span(p, &s) ? dt_fail(e, "out of memory") : 0;
 	}
 	o->choice.span = NULL;
@@ -290,6 +295,8 @@ static int print(struct report *o)
 	status = fflush(stdout) || ferror(stdout) ? dt_cmd_fail("cannot write the table") : 0;
 	dt_cmd_unhooked(o->reader, o->shown, NULL);
 	dt_cmd_say_left_out(o->reader);
+	if (o->waits)
+		dt_cmd_say_unseen(o->reader);
 	if (o->rows && n > o->rows)
 		dt_cmd_fail("note: %zu more %s have calls: without -n all are shown",
 			    n - (size_t)o->rows, o->groups.keys ? "groups" : "functions");
@@ -300,6 +307,16 @@ static int print(struct report *o)
 	return status;
 }
 
+/* Are all calls of libraries in the table, and no others, so that the rest is the program's own
+ * time? */
+static bool has_whole_run(const struct dt_reader *r, const struct report *o)
+{
+	const char *calls = dt_reader_meta(r, "calls");
+
+	return calls && !strcmp(calls, "libraries") && !o->filter_text && !o->groups.keys &&
+	       !o->select.n && !o->failed && !o->subtract && !o->when.from && !o->when.to;
+}
+
 static int report(struct dt_reader *r, struct report *o)
 {
 	struct dt_reader_range range = {.order = DT_BY_THREAD, .values = o->failed};
@@ -308,8 +325,13 @@ static int report(struct dt_reader *r, struct report *o)
 
 	o->reader = r;
 	o->failures.meanings = dt_meanings_of(r);
+	o->run.wanted = has_whole_run(r, o);
 	if (!dt_cmd_range(r, &o->when, &range) || (o->subtract && !dt_cmd_costs(r, cost)))
 		goto out;
+	if (dt_cmd_unmet_patterns(r, &o->select)) {
+		status = 1;
+		goto out;
+	}
 	if (o->filter_text) {
 		o->choice = (struct dt_choosing){.filter = dt_cmd_filter(r, o->filter_text),
 						 .reader = r};
@@ -322,6 +344,8 @@ static int report(struct dt_reader *r, struct report *o)
 		goto out;
 	if (o->left_out) {
 		status = dt_left_out_table(r, &o->select, o->rows, o->json);
+	} else if (o->budget) {
+		status = dt_budget_table(r, &o->select, o->rows, o->json);
 	} else if (o->waiting) {
 		struct reading k = {o, &range};
 
@@ -336,6 +360,7 @@ out:
 	free(o->shown);
 	dt_stats_free(&o->stats);
 	dt_stats_free(&o->held);
+	dt_report_run_free(&o->run);
 	dt_cmd_filter_free(o->choice.filter);
 	dt_failures_free(&o->failures);
 	dt_reasons_free(&o->reasons);
@@ -372,6 +397,8 @@ static bool take_form(struct report *o, int c, int *status)
 	case 2:
 		o->when.to = optarg;
 		return true;
+	case 11:
+		return o->budget = true;
 	case 10:
 		*status = dt_report_by(&o->groups, optarg) ? -1 : 2;
 		return true;
@@ -402,6 +429,7 @@ static int parse(int argc, char **argv, struct report *o)
 						{"waits", no_argument, NULL, 7},
 						{"live", no_argument, NULL, 8},
 						{"left-out", no_argument, NULL, 9},
+						{"budget", no_argument, NULL, 11},
 						{"by", required_argument, NULL, 10},
 						{"fields", required_argument, NULL, 'O'},
 						DT_TERMINAL_LONG,
@@ -453,11 +481,12 @@ static int refuse(const struct report *o)
 	    (o->key != DT_STATS_TOTAL || o->rows || o->json || o->subtract || o->anyway ||
 	     o->failed || o->waiting || o->when.from || o->when.to || o->filter_text || form))
 		dt_cmd_fail("--live goes with -F and -N only");
-	else if (o->left_out &&
+	else if ((o->left_out || o->budget) &&
 		 (o->key != DT_STATS_TOTAL || o->subtract || o->failed || o->waiting ||
 		  o->when.from || o->when.to || o->filter_text || form))
-		dt_cmd_fail("--left-out goes with -F, -N, -n and --json only: of calls that "
-			    "are left out there are only sums");
+		dt_cmd_fail("%s goes with -F, -N, -n and --json only: of calls that "
+			    "are left out there are only sums",
+			    o->budget ? "--budget" : "--left-out");
 	else if (o->waiting &&
 		 (o->key != DT_STATS_TOTAL || o->subtract || o->failed || o->filter_text || form))
 		dt_cmd_fail("--waits does not go with -s, -f, --subtract, --failed, --by "

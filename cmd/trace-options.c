@@ -2,6 +2,7 @@
 /* The options of the commands that trace. */
 #include "cmd/open.h"
 #include "cmd/trace.h"
+#include "store/pool.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -120,6 +121,22 @@ static int take_policy(struct dt_trace_command *c)
 	return bad_usage("-p is overwrite, drop or wait, not", optarg);
 }
 
+/* Parses a budget: "5%", "0.5%". */
+static int take_budget(struct dt_trace_command *c)
+{
+	char *end;
+	double v = strtod(optarg, &end);
+
+	/* strtod() also takes "nan", "0x5" and blanks */
+	if (end == optarg || strspn(optarg, "0123456789.") != (size_t)(end - optarg) ||
+	    strcmp(end, "%") != 0 || !(v >= 0.01 && v <= 100))
+		return bad_usage("--budget is a share of the program's processor time, from 0.01% "
+				 "to 100%, such as 5%, not",
+				 optarg);
+	c->options.budget = v / 100;
+	return 0;
+}
+
 static int take_stack_size(struct dt_trace_command *c)
 {
 	uint64_t size;
@@ -128,6 +145,17 @@ static int take_stack_size(struct dt_trace_command *c)
 		return bad_usage("--backtrace-size is a size from 512 to 60K, such as 16K, not",
 				 optarg);
 	c->options.backtrace_size = (uint32_t)size;
+	return 0;
+}
+
+static int take_threads(struct dt_trace_command *c)
+{
+	char *end;
+	long n = strtol(optarg, &end, 10);
+
+	if (*optarg < '0' || *optarg > '9' || *end || n < 1 || n > (long)DT_POOL_MOST)
+		return bad_usage("--recorder-threads is a number from 1 to 64, not", optarg);
+	c->options.recorder_threads = (unsigned)n;
 	return 0;
 }
 
@@ -142,6 +170,20 @@ static bool take_form(struct dt_trace_command *c, int opt)
 	if (form)
 		*form = optarg;
 	return form;
+}
+
+/* Adds the option's argument to those that can be given several times. */
+static int take_several(const char **list, size_t *n, const char *option)
+{
+	char text[64];
+
+	if (*n == DT_TRACE_SEVERAL) {
+		dt_format(text, sizeof(text), "%s can be given %d times at most, not for", option,
+			  DT_TRACE_SEVERAL);
+		return bad_usage(text, optarg);
+	}
+	list[(*n)++] = optarg;
+	return 0;
 }
 
 /* Takes an option. Returns 0; -1: help was printed; -2: the usage is wrong. */
@@ -181,35 +223,29 @@ static int take(struct dt_trace_command *c, int opt)
 		return c->no_debuginfod = true, 0;
 	case 5:
 		o->sum = c->sum;
-		if (o->sums == ROOM(c->sum))
-			return bad_usage("--sum can be given 8 times at most, not for", optarg);
-		c->sum[o->sums++] = optarg;
-		return 0;
+		return take_several(c->sum, &o->sums, "--sum");
 	case 6:
 		o->until = optarg;
 		return 0;
 	case 7:
 		o->signal = c->signal;
-		if (o->signals == ROOM(c->signal))
-			return bad_usage("--signal can be given 8 times at most, not for", optarg);
-		c->signal[o->signals++] = optarg;
-		return 0;
+		return take_several(c->signal, &o->signals, "--signal");
 	case 8:
 		return parse_time(optarg, &o->last_ns)
 			       ? 0
 			       : bad_usage("--last is a time such as 10s or 500ms, not", optarg);
 	case 9:
 		o->snapshot = c->snapshot;
-		if (o->snapshots == ROOM(c->snapshot))
-			return bad_usage("--snapshot can be given 8 times at most, not for",
-					 optarg);
-		c->snapshot[o->snapshots++] = optarg;
-		return 0;
+		return take_several(c->snapshot, &o->snapshots, "--snapshot");
 	case 'B':
 		o->backtrace = optarg ? optarg : "failed";
 		return 0;
 	case 10:
 		return take_stack_size(c);
+	case 13:
+		return take_threads(c);
+	case 14:
+		return take_budget(c);
 	case 'd':
 		return c->detach = true, 0;
 	case 'f':
@@ -252,6 +288,8 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"snapshot", required_argument, NULL, 9},
 		{"backtrace", optional_argument, NULL, 'B'},
 		{"backtrace-size", required_argument, NULL, 10},
+		{"recorder-threads", required_argument, NULL, 13},
+		{"budget", required_argument, NULL, 14},
 		{"summary", no_argument, NULL, 'c'},
 		{"fields", required_argument, NULL, 'O'},
 		{"units", required_argument, NULL, 11},

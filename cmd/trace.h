@@ -5,16 +5,18 @@
 
 #include "session/options.h"
 
+#define DT_TRACE_SEVERAL 8 /* --sum, --signal and --snapshot can be given so often, each */
+
 struct dt_trace_command {
 	const char *name; /* "record"; "" of `devtrace PROG' */
 	const char *usage;
 	struct dt_options options;
-	const char *point[64];	   /* memory for options.point */
-	const char *sum[8];	   /* memory for options.sum */
-	const char *signal[8];	   /* memory for options.signal */
-	const char *snapshot[8];   /* memory for options.snapshot */
-	const char *argument[64];  /* memory for options.argument */
-	const char *kernel[64];	   /* memory for options.kernel_pattern */
+	const char *point[64];			/* memory for options.point */
+	const char *sum[DT_TRACE_SEVERAL];	/* memory for options.sum */
+	const char *signal[DT_TRACE_SEVERAL];	/* memory for options.signal */
+	const char *snapshot[DT_TRACE_SEVERAL]; /* memory for options.snapshot */
+	const char *argument[64];		/* memory for options.argument */
+	const char *kernel[64];			/* memory for options.kernel_pattern */
 	bool kernel_functions;	   /* -k was given: functions of the kernel, not only tracepoints */
 	const char *session;	   /* name that the session gets; NULL: its process id */
 	bool detach;		   /* the session goes on when the command has ended */

@@ -57,8 +57,11 @@ bool dt_cmd_unmet_patterns(const struct dt_reader *r, const struct dt_selection 
 	return adding && t.said == adding;
 }
 
-bool dt_cmd_unmet_threads(const struct dt_reader *r, const uint32_t *thread, size_t n)
+/* Says which numbers no thread of the trace has, or no process that has threads. */
+static bool unmet_numbers(const struct dt_reader *r, const uint32_t *number, size_t n,
+			  bool processes)
 {
+	const char *what = processes ? "process" : "thread";
 	size_t all;
 	const struct dt_thread_info *t = dt_reader_threads(r, &all);
 	bool unmet = false;
@@ -66,17 +69,31 @@ bool dt_cmd_unmet_threads(const struct dt_reader *r, const uint32_t *thread, siz
 	for (size_t i = 0; i < n; i++) {
 		size_t at = 0;
 
-		while (at < all && dt_reader_number(r, t[at].tid) != thread[i])
+		while (at < all &&
+		       dt_reader_number(r, processes ? t[at].pid : t[at].tid) != number[i])
 			at++;
 		if (at < all)
 			continue;
 		unmet = true;
-		if (all)
+		if (!all)
+			dt_cmd_fail("--%s %u: the trace has no threads", what, number[i]);
+		else if (processes)
+			dt_cmd_fail("--process %u: the trace has no such process; the first is %u",
+				    number[i], dt_reader_number(r, t[0].pid));
+		else
 			dt_cmd_fail("--thread %u: the trace has no such thread; it has %zu, the "
 				    "first is %u",
-				    thread[i], all, dt_reader_number(r, t[0].tid));
-		else
-			dt_cmd_fail("--thread %u: the trace has no threads", thread[i]);
+				    number[i], all, dt_reader_number(r, t[0].tid));
 	}
 	return unmet;
+}
+
+bool dt_cmd_unmet_threads(const struct dt_reader *r, const uint32_t *thread, size_t n)
+{
+	return unmet_numbers(r, thread, n, false);
+}
+
+bool dt_cmd_unmet_processes(const struct dt_reader *r, const uint32_t *process, size_t n)
+{
+	return unmet_numbers(r, process, n, true);
 }

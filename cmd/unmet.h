@@ -18,5 +18,7 @@ bool dt_cmd_unmet_patterns(const struct dt_reader *r, const struct dt_selection 
 /* Says which threads, by the kernel's numbers, the trace does not have; returns whether there is
  * one. */
 bool dt_cmd_unmet_threads(const struct dt_reader *r, const uint32_t *thread, size_t n);
+/* The same of processes. */
+bool dt_cmd_unmet_processes(const struct dt_reader *r, const uint32_t *process, size_t n);
 
 #endif

@@ -8,6 +8,7 @@
 #include "analyse/chosen.h"
 #include "cmd/lines.h"
 #include "cmd/value.h"
+#include "cmd/unmet.h"
 #include "core/signature.h"
 #include "core/text.h"
 
@@ -176,6 +177,8 @@ static int run_file(struct dt_values *v, struct dt_reader *r)
 
 	if (!dt_cmd_range(r, &v->when, &range))
 		return 2;
+	if (dt_cmd_unmet_patterns(r, &v->select))
+		return 1;
 	rc = dt_reader_start(r, &range, &e);
 	while (!rc && (rc = dt_reader_next(r, &s, &e)) > 0)
 		rc = take_span(&k, &s) ? dt_fail(&e, "out of memory") : 0;
@@ -263,6 +266,12 @@ static int run_calls(struct dt_values *v, struct dt_reader *r)
 	if (!dt_cmd_range(r, &v->when, &range) ||
 	    (v->filter && !(k.choice.filter = dt_cmd_filter(r, v->filter))))
 		return 2;
+	if (v->filter)
+		dt_cmd_unmet_filter(r, k.choice.filter);
+	if (dt_cmd_unmet_patterns(r, &v->select)) {
+		dt_cmd_filter_free(k.choice.filter);
+		return 1;
+	}
 	rc = dt_chosen_run(&k.choice, r, &range, &events, &e);
 	if (!rc && k.failed)
 		rc = dt_fail(&e, "out of memory");

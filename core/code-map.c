@@ -54,3 +54,11 @@ size_t dt_code_function_at(const struct dt_code *c, uint64_t address)
 
 	return low && address < c->function[low - 1].end ? low - 1 : c->functions;
 }
+
+size_t dt_code_function_from(const struct dt_code *c, size_t last, uint64_t address)
+{
+	for (size_t i = last; i < c->functions && i < last + 2; i++)
+		if (c->function[i].start == address)
+			return i;
+	return dt_code_function_at(c, address);
+}

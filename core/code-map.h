@@ -154,6 +154,8 @@ uint8_t dt_code_mark(const struct dt_code *c, uint64_t address);
 
 /* Returns the index of the function that contains address; c->functions if there is none. */
 size_t dt_code_function_at(const struct dt_code *c, uint64_t address);
+/* Returns the same; it is quicker if that begins at address and is `last', or the next. */
+size_t dt_code_function_from(const struct dt_code *c, size_t last, uint64_t address);
 
 /* Returns one line about the trouble (enum dt_trouble), "" for DT_TROUBLE_NONE. */
 const char *dt_trouble_text(uint8_t trouble);

@@ -452,48 +452,118 @@ void dt_elf_close(struct dt_elf *f)
 	free(f->event);
 	free(f->event_table);
 	free(f->section);
+	free(f->usual);
 	free(f);
 }
 
-static int search_symbols(struct dt_elf *f, const struct dt_elf_section *table, const char *name,
-			  Elf64_Sym *found)
+/* A name that is searched for, and the symbol. */
+struct dt_elf_answer {
+	const char *name;
+	bool there, local;
+	uint64_t vaddr, size;
+};
+
+static void note_symbol(struct dt_elf_answer *a, const Elf64_Sym *sym)
+{
+	/* a global symbol is better than a local one of that name */
+	if (a->there && !a->local)
+		return;
+	a->there = true;
+	a->local = ELF64_ST_BIND(sym->st_info) == STB_LOCAL;
+	a->vaddr = sym->st_value;
+	a->size = sym->st_size;
+}
+
+/* Searches a table for n names at once: tables may be large. */
+static void search_table(struct dt_elf *f, const struct dt_elf_section *table,
+			 struct dt_elf_answer *a, size_t n)
 {
 	const struct dt_elf_section *strtab = &f->section[table->link];
 	char *strings = dt_elf_read_piece(f, strtab->offset, strtab->size);
 	Elf64_Sym *sym = dt_elf_read_piece(f, table->offset, table->size);
-	int ret = -1;
+	bool first[256] = {false};
 
+	for (size_t k = 0; k < n; k++)
+		first[(unsigned char)a[k].name[0]] = true;
 	for (uint64_t i = 0; strings && sym && i < table->size / sizeof(*sym); i++) {
+		const char *name = strings + sym[i].st_name;
+
 		if (sym[i].st_shndx == SHN_UNDEF || sym[i].st_name >= strtab->size ||
-		    strcmp(strings + sym[i].st_name, name))
+		    !first[(unsigned char)name[0]])
 			continue;
-		*found = sym[i];
-		ret = 0;
-		if (ELF64_ST_BIND(sym[i].st_info) != STB_LOCAL)
-			break; /* a global symbol is better than a local one of that name */
+		for (size_t k = 0; k < n; k++)
+			if (!strcmp(name, a[k].name))
+				note_symbol(&a[k], &sym[i]);
 	}
 	free(strings);
 	free(sym);
-	return ret;
+}
+
+/* Searches all tables; of two that have a name, the first counts. */
+static void search_symbols(struct dt_elf *f, struct dt_elf_answer *a, size_t n)
+{
+	for (size_t i = 0; i < f->sections; i++) {
+		const struct dt_elf_section *s = &f->section[i];
+
+		if ((s->type != SHT_SYMTAB && s->type != SHT_DYNSYM) || s->link >= f->sections)
+			continue;
+		search_table(f, s, a, n);
+		for (size_t k = 0; k < n; k++)
+			a[k].local = false; /* the next table changes nothing of what is there */
+	}
+}
+
+/* Returns the answer for one of the names that are mostly asked for, which are all searched for
+ * when the first is; NULL: it is another, or there is no memory. */
+static const struct dt_elf_answer *usual(struct dt_elf *f, const char *name)
+{
+	static const struct dt_elf_answer names[] = {
+		{.name = "__rseq_size"},
+		{.name = "__rseq_offset"},
+		{.name = "_thread_db_pthread_tid"},
+		{.name = "__errno_location"},
+		{.name = "gnu_get_libc_version"},
+		{.name = "__libc_setup_tls"},
+		{.name = "_dl_debug_state"},
+		{.name = "execve"},
+		{.name = "execveat"},
+		{.name = "vfork"},
+		{.name = "clone"},
+		{.name = "syscall"},
+		{.name = "internal/runtime/syscall.Syscall6"},
+		{.name = "runtime/internal/syscall.Syscall6"},
+	};
+	size_t n = sizeof(names) / sizeof(*names), k = 0;
+
+	while (k < n && strcmp(names[k].name, name) != 0)
+		k++;
+	if (k == n)
+		return NULL;
+	if (!f->usual) {
+		f->usual = malloc(sizeof(names));
+		if (!f->usual)
+			return NULL;
+		memcpy(f->usual, names, sizeof(names));
+		search_symbols(f, f->usual, n);
+	}
+	return &f->usual[k];
 }
 
 int dt_elf_symbol(struct dt_elf *f, const char *name, uint64_t *vaddr, uint64_t *size)
 {
-	Elf64_Sym sym;
+	struct dt_elf_answer one = {.name = name};
+	const struct dt_elf_answer *a = usual(f, name);
 
-	for (size_t i = 0; i < f->sections; i++) {
-		const struct dt_elf_section *s = &f->section[i];
-
-		if (s->type != SHT_SYMTAB && s->type != SHT_DYNSYM)
-			continue;
-		if (s->link >= f->sections || search_symbols(f, s, name, &sym))
-			continue;
-		*vaddr = sym.st_value;
-		if (size)
-			*size = sym.st_size;
-		return 0;
+	if (!a) {
+		search_symbols(f, &one, 1);
+		a = &one;
 	}
-	return -1;
+	if (!a->there)
+		return -1;
+	*vaddr = a->vaddr;
+	if (size)
+		*size = a->size;
+	return 0;
 }
 
 size_t dt_elf_site_from(const struct dt_elf *f, uint64_t address)

@@ -51,6 +51,9 @@ struct dt_elf {
 				  */
 	char *event_table;	 /* its text, into which the events' names point */
 
+	struct dt_elf_answer *usual; /* used by dt_elf_symbol(): what was found of the names that
+					are mostly asked for; NULL: nobody has asked yet */
+
 	/* used by the reader only */
 	int fd;
 	uint64_t file_size;

@@ -11,15 +11,17 @@
 	(DT_GATE_MOVED + 16) /* bytes at a chunk's end that are searched again with the next */
 #define FUNCTION 512	     /* bytes of a function that are searched for its system call */
 
-static void add(struct dt_gates *g, uint64_t at, uint32_t length)
+/* Returns whether it was new. */
+static bool add(struct dt_gates *g, uint64_t at, uint32_t length)
 {
 	for (size_t i = 0; i < g->n; i++)
 		if (g->gate[i].at == at)
-			return;
+			return false;
 	if (g->n == DT_GATES)
 		g->more++;
 	else
 		g->gate[g->n++] = (struct dt_gate){at, length};
+	return true;
 }
 
 /*
@@ -69,8 +71,12 @@ static void by_bytes(struct dt_gates *g, const struct dt_elf *elf, const struct 
 			/* in other files by_name() finds it */
 			if (what == DT_GATE_SYSCALL && (elf->interp || !elf->entry))
 				continue;
-			while (dt_gate_scan(code, (size_t)n, what, &from, &gate))
-				add(g, l->vaddr + done + gate.at, gate.length);
+			while (dt_gate_scan(code, (size_t)n, what, &from, &gate)) {
+				bool fresh = add(g, l->vaddr + done + gate.at, gate.length);
+
+				g->clones +=
+					fresh && (what == DT_GATE_VFORK || what == DT_GATE_CLONE);
+			}
 		}
 		if (left <= CHUNK)
 			return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds where a file makes the system calls that must be noticed before they are made: prctl and
- * seccomp, by which a program gives up what the hooks need (arch/x86_64/gate.h).
+ * seccomp, by which a program gives up what the hooks need, and musl's vfork and clone
+ * (arch/x86_64/gate.h).
  */
 #ifndef DT_ELF_GATES_H
 #define DT_ELF_GATES_H
@@ -13,8 +14,9 @@
 struct dt_gates {
 	struct dt_gate gate[DT_GATES]; /* `at': the file's virtual addresses */
 	size_t n;
-	size_t more; /* how many more were found for which there was no room */
-	bool read;   /* the file has been searched */
+	size_t clones; /* how many are of musl's vfork and clone */
+	size_t more;   /* how many more were found for which there was no room */
+	bool read;     /* the file has been searched */
 };
 
 /* Searches the file, at the first call only. */

@@ -39,11 +39,13 @@ enum {
 	/* it seemed to end before it began, so end is set to begin: records were not in order, or
 	 * the clocks of cores differ */
 	DT_CALL_BACKWARD = 4096,
-	/* recording was stopped or frozen while it was open: begin and end may belong to different
-	 * calls */
+	/* recording was stopped or frozen while it was open, or its function was off because of the
+	 * budget: begin and end may belong to different calls */
 	DT_CALL_PAUSED = 8192,
 	/* its thread was on no processor for a time: `waited' may be more than 0 */
 	DT_CALL_WAITED = 16384,
+	/* context switches were lost while it was open: `unseen' is more than 0 */
+	DT_CALL_UNSEEN = 32768,
 };
 
 /*
@@ -80,6 +82,9 @@ struct dt_call {
 	 * gone on in, had a processor been free; and those of `inner'. All 0 without switches.
 	 */
 	uint64_t waited, waited_self, preempted, inner_waited;
+	/* ticks between begin and end in which switches are missing: in these it may have waited,
+	 * too, which is in none of the above */
+	uint64_t unseen;
 	/* of the waits of which it was seen what for, the longest one: ticks, and the number that
 	 * dt_pair_waited_for() knows, 0: there is none; [1]: in the call itself, [0]: also in calls
 	 * made from it */

@@ -222,7 +222,10 @@ static char *operator_in(char *word)
 	while ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
 	       *p == '_')
 		p++;
-	return p > word && *p && strchr("=<>!", *p) && strncmp(word, "operator", 8) != 0 ? p : NULL;
+	if (p == word || !*p || !strchr("=<>!", *p) || strncmp(word, "operator", 8) == 0)
+		return NULL;
+	/* names of C++, "vector<int>", and the beginnings of such, "vector<*" */
+	return *p == '<' && (strchr(p, '>') || strchr("*?[", p[1])) && p[1] ? NULL : p;
 }
 
 /*
@@ -288,6 +291,29 @@ static int add_around(struct dt_filter *f, char *word, bool remove, struct dt_er
 	return rc;
 }
 
+/* Adds a word about calls that are kept with all that happens in them. */
+static int add_request(struct dt_filter *f, char *rest, bool remove, struct dt_error *e)
+{
+	if (!f->meanings.requests)
+		return dt_fail(e,
+			       "request:%s: only record --filter and ctl filter choose by that, "
+			       "since it keeps all that happens in a call until the call ends; "
+			       "in:%s means what happens in such calls",
+			       rest, rest);
+	return remove ? dt_fail(e, "-request: the calls that are wanted are named, as in "
+				   "'request:handle* time>10ms'")
+		      : dt_selection_add(&f->requests, rest, false, e);
+}
+
+/* Refuses words that would choose within a request. */
+static int check_requests(const struct dt_filter *f, struct dt_error *e)
+{
+	return f->requests.n && (f->functions.n || f->file.n)
+		       ? dt_fail(e, "request: keeps all that happens in a call; other functions or "
+				    "files can not be chosen with it")
+		       : 0;
+}
+
 static int add_word(struct dt_filter *f, char *word, struct dt_error *e)
 {
 	bool remove = *word == '-';
@@ -307,6 +333,8 @@ static int add_word(struct dt_filter *f, char *word, struct dt_error *e)
 		return add_named(&f->thread, "thread", rest, remove, e);
 	if ((rest = behind(word, "file")))
 		return add_named(&f->file, "file", rest, remove, e);
+	if ((rest = behind(word, "request")))
+		return add_request(f, rest, remove, e);
 	around = add_around(f, word, remove, e);
 	if (around <= 0)
 		return around;
@@ -338,7 +366,7 @@ int dt_filter_parse(struct dt_filter *f, struct dt_error *e)
 		while (*p == ' ' || *p == '\t')
 			p++;
 		if (!*p)
-			return 0;
+			return check_requests(f, e);
 		word = to = p;
 		for (; *p && (quoted || (*p != ' ' && *p != '\t')); p++) {
 			if (*p == '"')

@@ -37,7 +37,8 @@ struct term {
 struct function {
 	uint8_t verdict;
 	bool around_known;
-	uint8_t around; /* DT_AROUND_*: what it is for the calls in it */
+	uint8_t around;	 /* DT_AROUND_*: what it is for the calls in it */
+	uint8_t request; /* 0: not judged yet, 1: it is one of `requests', 2: it is none */
 	struct dt_call_operand_place where[TERMS];
 };
 
@@ -64,6 +65,7 @@ struct dt_filter {
 	/* of the calls around a call: one of them matches `inside', none matches `outside', and the
 	 * innermost matches `caller' */
 	struct dt_selection inside, outside, caller;
+	struct dt_selection requests;
 	bool looks_around;	   /* at least one of these three has a pattern */
 	bool judges;		   /* there are words about functions */
 	struct function *function; /* by row */

@@ -52,6 +52,7 @@ void dt_filter_free(struct dt_filter *f)
 	dt_selection_clear(&f->inside);
 	dt_selection_clear(&f->outside);
 	dt_selection_clear(&f->caller);
+	dt_selection_clear(&f->requests);
 	free(f->function);
 	free(f->of_thread);
 	dt_failures_free(&f->failures);
@@ -374,8 +375,8 @@ static bool matches(const struct dt_filter *f, struct dt_selection *patterns,
 {
 	const char *module = info ? f->meanings.module(f->meanings.ctx, info->module) : "";
 
-	return dt_selection_match(patterns, module, (const char *const[]){info ? info->name : "?"},
-				  1);
+	return dt_selection_named(patterns, module, info ? info->name : "?",
+				  info ? info->others : NULL);
 }
 
 /* Judges a function by all that the words say of functions. */
@@ -415,6 +416,25 @@ static bool is_wanted(struct dt_filter *f, uint32_t row)
 bool dt_filter_function(struct dt_filter *f, uint32_t function)
 {
 	return is_wanted(f, function);
+}
+
+bool dt_filter_has_requests(const struct dt_filter *f)
+{
+	return f->requests.n;
+}
+
+bool dt_filter_is_request(struct dt_filter *f, uint32_t function)
+{
+	struct function *x = f->requests.n ? function_of(f, function) : NULL;
+
+	if (!x)
+		return false;
+	if (!x->request)
+		x->request =
+			matches(f, &f->requests, f->meanings.function(f->meanings.ctx, function))
+				? 1
+				: 2;
+	return x->request == 1;
 }
 
 uint32_t dt_filter_nobody(const struct dt_filter *f)

@@ -20,6 +20,8 @@
  *	in:PATTERN		calls of these functions and all calls in them;
  *	-in:PATTERN		neither these nor those in them
  *	caller:PATTERN		calls made by these functions
+ *	request:PATTERN		calls of these functions with all that happens in them, where the
+ *				other words hold for such a call; only while recording
  *	file:PATTERN		calls of functions whose source file has that name, or path
  *	codesize>200		calls of functions whose code has so many bytes
  *
@@ -106,6 +108,10 @@ bool dt_filter_begin(struct dt_filter *f, const struct dt_call *c, uint32_t call
 
 /* Returns whether calls of a function may be wanted, by the words about functions alone. */
 bool dt_filter_function(struct dt_filter *f, uint32_t function);
+
+/* Returns whether there are words "request:"; and whether a function is one of them. */
+bool dt_filter_has_requests(const struct dt_filter *f);
+bool dt_filter_is_request(struct dt_filter *f, uint32_t function);
 
 /* Returns the beginning of the first word, such as "thread:", that is about something else than
  * functions and what is known of a call; NULL: there is none. */

@@ -29,6 +29,8 @@ struct dt_meanings {
 	const struct dt_event_row *(*event)(const void *ctx, uint64_t body);
 	/* Returns the description of a type that has names for values; NULL: it is another one. */
 	const char *(*type)(const void *ctx, uint32_t row);
+	bool requests; /* "request:" can be chosen by: the records of a call are held until its end
+			*/
 };
 
 #endif

@@ -43,9 +43,10 @@ static void look_for_function(const struct dt_unmet *u, const char *pattern)
 		if (!info)
 			continue;
 		any = true;
-		met = dt_selection_match(&one, u->meanings->module(u->meanings->ctx, info->module),
-					 (const char *const[]){info->name}, 1);
+		met = dt_selection_named(&one, u->meanings->module(u->meanings->ctx, info->module),
+					 info->name, info->others);
 		dt_near_offer(&near, info->name);
+		dt_near_offer_others(&near, info->others);
 	}
 	dt_selection_clear(&one);
 	if (any && !met)
@@ -115,6 +116,7 @@ void dt_unmet_filter(const struct dt_unmet *u, struct dt_filter *f)
 	dt_unmet_patterns(u, &f->functions);
 	dt_unmet_patterns(u, &f->inside);
 	dt_unmet_patterns(u, &f->caller);
+	dt_unmet_patterns(u, &f->requests);
 	for (unsigned i = 0; i < f->terms; i++)
 		if (f->term[i].what == NAMED || f->term[i].what == TEXT)
 			look_for_argument(u, f, f->term[i].name, false);

@@ -27,6 +27,7 @@
 #include "process/rights.h"
 
 #define PAGE		  4096ull
+#define PRIVATE		  (DT_AREA_SESSION - DT_AREA_PROCESS) /* bytes that are the process's own */
 #define MADV_WIPE_ON_FORK 18
 #define MADV_DONT_DUMP	  16
 #define STUB_AT		  0x1000 /* in the area: installing calls run from here; overwritten later */
@@ -90,6 +91,7 @@ int dt_area_make_hooks(int mem, uint64_t area, const struct dt_geometry *g,
 	head->rseq_signature = o->signature;
 	head->rseq_size = o->rseq_size;
 	head->errno_offset = o->error;
+	head->own = o->own;
 	if (dt_memory_write(mem, at, out, length) == 0 &&
 	    dt_memory_write(mem, area, image, sizeof(image)) == 0)
 		rc = 0;
@@ -118,6 +120,7 @@ int dt_area_birth(int mem, uint64_t area, struct dt_area_birth *b)
 
 int dt_area_tag(int mem, uint64_t area, const struct dt_geometry *g, pid_t pid, uint32_t tag)
 {
+	struct dt_thread_offsets o;
 	struct dt_kept_block kept;
 	struct dt_blob head;
 	uint32_t id = (uint32_t)pid;
@@ -137,11 +140,9 @@ int dt_area_tag(int mem, uint64_t area, const struct dt_geometry *g, pid_t pid, 
 		return -1;
 	if (!head.hook[0]) /* they are made later */
 		return 0;
-	return dt_area_make_hooks(mem, area, g,
-				  &(struct dt_thread_offsets){head.tid_offset, head.rseq_offset,
-							      head.rseq_size, head.rseq_signature,
-							      tag, head.errno_offset},
-				  NULL);
+	o = dt_blob_offsets(&head);
+	o.tag = tag;
+	return dt_area_make_hooks(mem, area, g, &o, NULL);
 }
 
 int dt_area_hooks(int mem, uint64_t area, bool fast, uint64_t hook[DT_HOOKS])
@@ -361,7 +362,7 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 		{"closing the session's memory", SYS_close, {DT_INJECTED_FD}, 0, true},
 		{"mapping the process block",
 		 SYS_mmap,
-		 {area + DT_AREA_PROCESS, 2 * PAGE, PROT_READ | PROT_WRITE,
+		 {area + DT_AREA_PROCESS, PRIVATE, PROT_READ | PROT_WRITE,
 		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, (uint64_t)-1, 0},
 		 0,
 		 false},
@@ -495,7 +496,7 @@ int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *share
 	*area = at;
 	return 0;
 unmap:
-	dt_area_remove(pid, tid, mem, at, g, NULL);
+	dt_area_remove(pid, tid, mem, at, g, false, NULL);
 fail:
 	dt_maps_free(&maps);
 	return -1;
@@ -519,7 +520,7 @@ int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, si
 		return dt_fail(e, "no free addresses below 2 GiB");
 	if (mmap(at + DT_AREA_SESSION, g->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 		 shared->fd, 0) == MAP_FAILED ||
-	    mmap(at + DT_AREA_PROCESS, 2 * PAGE, PROT_READ | PROT_WRITE,
+	    mmap(at + DT_AREA_PROCESS, PRIVATE, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
 	    write_blob(mem, *area, (uint64_t[2]){0}, g, getpid()) < 0) {
 		munmap(at, *bytes);
@@ -529,27 +530,31 @@ int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, si
 }
 
 int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, const struct dt_geometry *g,
-		   struct dt_error *e)
+		   bool threads_stay, struct dt_error *e)
 {
+	uint64_t part[4][2] = {{0, PAGE}, {0, PAGE}, {area, area_size(g)}};
 	struct dt_blob head;
 	struct dt_maps maps;
-	struct dt_injected_call call = {"unmapping the area", SYS_munmap, {area, 0}, 0, false};
 	int rc = 0;
 
 	if (dt_maps_read(pid, &maps, e) < 0)
 		return -1;
-	if (dt_memory_read(mem, area, &head, sizeof(head)) < 0 || head.magic != DT_BLOB_MAGIC)
-		head.jumps[0] = head.jumps[1] = 0;
-	for (int i = 0; i < 2 && rc == 0; i++) {
-		struct dt_injected_call page = {
-			"unmapping the jumps", SYS_munmap, {head.jumps[i], PAGE}, 0, false};
-
-		if (head.jumps[i])
-			rc = dt_inject(tid, mem, &maps, 0, &page, 1, e);
+	if (dt_memory_read(mem, area, &head, sizeof(head)) == 0 && head.magic == DT_BLOB_MAGIC) {
+		part[0][0] = head.jumps[0];
+		part[1][0] = head.jumps[1];
 	}
-	call.arg[1] = area_size(g);
-	if (rc == 0)
-		rc = dt_inject(tid, mem, &maps, 0, &call, 1, e);
+	if (threads_stay) {
+		part[2][1] = DT_AREA_THREADS;
+		part[3][0] = area + DT_AREA_SESSION;
+		part[3][1] = area_size(g) - DT_AREA_SESSION;
+	}
+	for (int i = 0; i < 4 && rc == 0; i++) {
+		struct dt_injected_call call = {
+			"unmapping the area", SYS_munmap, {part[i][0], part[i][1]}, 0, false};
+
+		if (part[i][0])
+			rc = dt_inject(tid, mem, &maps, 0, &call, 1, e);
+	}
 	dt_maps_free(&maps);
 	return rc;
 }

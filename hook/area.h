@@ -25,9 +25,10 @@ int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *share
 int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, size_t *bytes,
 		     struct dt_error *e);
 
-/* Unmaps the area and its pages of jumps. No thread may be inside: see dt_threads_inside(). */
+/* Unmaps the area and its pages of jumps. No thread may be inside: see dt_threads_inside().
+ * threads_stay: what is at DT_AREA_THREADS stays mapped. */
 int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, const struct dt_geometry *g,
-		   struct dt_error *e);
+		   bool threads_stay, struct dt_error *e);
 
 /* Returns the address of the area in a process that is or was traced, which is recognised by its
  * head; 0: there is none. */

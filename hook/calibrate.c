@@ -225,8 +225,10 @@ static int64_t own_tid_offset(void)
 
 int dt_calibrate(const struct dt_shared *scratch, struct dt_costs *costs, struct dt_error *e)
 {
-	struct dt_thread_offsets o = {
-		own_tid_offset(), __rseq_offset, __rseq_size, DT_RSEQ_SIGNATURE, 0, 0};
+	struct dt_thread_offsets o = {.tid = own_tid_offset(),
+				      .rseq = __rseq_offset,
+				      .rseq_size = __rseq_size,
+				      .signature = DT_RSEQ_SIGNATURE};
 	const struct dt_shared *c = scratch;
 	uint64_t area, hook[DT_HOOKS];
 	struct samples *s;

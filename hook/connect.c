@@ -29,8 +29,9 @@ static bool may_hold(const struct dt_file *f, const struct dt_connection *c)
 
 	if (!f->elf)
 		return false;
-	if (strncmp(name, "ld-musl", 7) == 0)
-		return true; /* linker and libc in one */
+	/* musl's linker and libc in one, and the file that this is a link to on Debian */
+	if (strncmp(name, "ld-musl", 7) == 0 || strcmp(name, "libc.so") == 0)
+		return true;
 	if (strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-2", 4) == 0 ||
 	    strcmp(name, "ld.so") == 0)
 		return c->linker;
@@ -303,10 +304,49 @@ static size_t find_gates(struct dt_target *t, struct dt_module *m, struct lead *
 	return n;
 }
 
+/* Returns whether children mark rseq blocks, which are at the same place in each thread's. */
+static bool marks_blocks(const struct dt_target *t)
+{
+	struct dt_blob head;
+
+	return t->fast && dt_memory_read(t->mem, t->area, &head, sizeof(head)) == 0 &&
+	       head.rseq_offset;
+}
+
+bool dt_connect_has_gates(struct dt_target *t, const struct dt_module *m)
+{
+	for (size_t i = 0; i < m->file->gates.n; i++)
+		if (!planted(t, m->bias + m->file->gates.gate[i].at))
+			return false;
+	return !m->file->gates.more;
+}
+
+bool dt_connect_has_clones(struct dt_target *t)
+{
+	static const char *const name[] = {"vfork", "clone"};
+	const uint64_t *back[2];
+	struct dt_blob head;
+
+	if (dt_memory_read(t->mem, t->area, &head, sizeof(head)) < 0)
+		return false;
+	back[0] = &head.vfork_back;
+	back[1] = &head.clone_back;
+	for (size_t i = 0; i < t->n; i++) {
+		struct dt_elf *elf = t->module[i].file->elf;
+		uint64_t at;
+
+		for (int k = 0; elf && k < 2; k++)
+			if (dt_elf_symbol(elf, name[k], &at, NULL) == 0 && !*back[k])
+				return false;
+	}
+	return true;
+}
+
 /* Collects what is not led through the area yet, and returns how many that are. */
 static size_t find_leads(struct dt_target *t, struct lead todo[PATCHES])
 {
 	struct dt_connection c[DT_CONNECTIONS];
+	bool marks = marks_blocks(t);
 	size_t n = 0;
 
 	dt_connections(dt_blob_head(), c);
@@ -314,7 +354,7 @@ static size_t find_leads(struct dt_target *t, struct lead todo[PATCHES])
 		for (size_t k = 0; k < DT_CONNECTIONS; k++) {
 			uint64_t address;
 
-			if (!may_hold(t->module[i].file, &c[k]) || (c[k].needs_rseq && !t->fast))
+			if (!may_hold(t->module[i].file, &c[k]) || (c[k].needs_rseq && !marks))
 				continue;
 			address = find(t, &t->module[i], &c[k]);
 			if (!address || planted(t, address) || stub_taken(t, &c[k]) || n == PATCHES)

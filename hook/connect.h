@@ -21,6 +21,13 @@ int dt_connect(struct dt_target *t, bool still, struct dt_error *e);
  * read). */
 size_t dt_connected(const struct dt_target *t);
 
+/* Returns whether all gates of a module are led through the area. */
+bool dt_connect_has_gates(struct dt_target *t, const struct dt_module *m);
+
+/* Returns whether glibc's vfork and clone are led through the area, or the process has none: a
+ * static program that does not use them. */
+bool dt_connect_has_clones(struct dt_target *t);
+
 /* Puts the replaced bytes back and verifies them. The caller has stopped all threads. */
 int dt_disconnect(struct dt_target *t, struct dt_error *e);
 

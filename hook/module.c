@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "core/search.h"
 #include "symbols/nameless.h"
 #include "symbols/passes.h"
 #include "symbols/prototype.h"
@@ -184,6 +185,7 @@ void dt_files_free(struct dt_files *files)
 		free(f->refused);
 		free(f->picked);
 		free(f->type);
+		free(f->by_function);
 		free(f->masked);
 		free(f->crossing);
 		dt_imports_free(f->imports);
@@ -191,6 +193,47 @@ void dt_files_free(struct dt_files *files)
 		free(f);
 	}
 	files->first = NULL;
+}
+
+static int by_function(const void *a, const void *b, void *file)
+{
+	const struct dt_elf *elf = file;
+	const uint32_t *x = a, *y = b;
+	uint64_t of = elf->site[*x].function, to = elf->site[*y].function;
+
+	return of != to ? (of > to) - (of < to) : (*x > *y) - (*x < *y);
+}
+
+static bool index_sites(struct dt_file *f)
+{
+	uint32_t *all;
+
+	if (f->by_function && f->indexed == f->elf->sites)
+		return true;
+	free(f->by_function);
+	f->by_function = all = malloc((f->elf->sites + 1) * sizeof(*all));
+	if (!all)
+		return false;
+	for (size_t i = 0; i < f->elf->sites; i++)
+		all[i] = (uint32_t)i;
+	qsort_r(all, f->elf->sites, sizeof(*all), by_function, f->elf);
+	f->indexed = f->elf->sites;
+	return true;
+}
+
+const uint32_t *dt_file_sites_of(struct dt_file *f, uint64_t function, size_t *n)
+{
+	size_t low, high;
+
+	*n = 0;
+	if (!index_sites(f))
+		return NULL;
+	low = dt_count_before(f->indexed, i, f->elf->site[f->by_function[i]].function < function);
+	for (high = low;
+	     high < f->indexed && f->elf->site[f->by_function[high]].function == function; high++)
+		;
+	*n = high - low;
+	return *n ? f->by_function + low : NULL;
 }
 
 const struct dt_usdt *dt_file_usdt(struct dt_file *f)

@@ -12,6 +12,7 @@
 #include "symbols/code.h"
 #include "elf/elf.h"
 #include "elf/gates.h"
+#include "elf/thread-use.h"
 #include "elf/imports.h"
 #include "process/maps.h"
 #include "symbols/names.h"
@@ -54,14 +55,29 @@ struct dt_file {
 	uint64_t clone3; /* see dt_file_clone3() */
 	bool probed;	 /* its functions have no sleds: its sites are its events and the places
 			  * where probes can be */
-	struct dt_passes *passes;     /* NULL until asked for: dt_file_nameless() */
-	struct dt_imports *imports;   /* NULL until asked for: dt_file_imports() */
-	struct dt_points points;      /* needs code to be set */
-	struct dt_gates gates;	      /* filled in by dt_gates_read() */
+	struct dt_passes *passes;   /* NULL until asked for: dt_file_nameless() */
+	struct dt_imports *imports; /* NULL until asked for: dt_file_imports() */
+	struct dt_points points;    /* needs code to be set */
+	struct dt_gates gates;	    /* filled in by dt_gates_read() */
+	uint32_t *by_function;	    /* the sites, in the order of their functions; NULL until
+				     * asked for: dt_file_sites_of() */
+	size_t indexed;		    /* how many sites there were then */
+	/*
+	 * The probes of a process that has ended, mapped at bias, from low to high: those that come
+	 * get what was made for it (hook/probes-alike.c). NULL: none
+	 */
+	struct {
+		struct dt_probes *probes;
+		uint64_t bias, low, high, bytes;
+	} donor;
+	struct dt_thread_use use;     /* filled in by dt_thread_use_read() */
 	struct dt_usdt *usdt;	      /* the USDT probes in it; NULL until asked for */
 	struct dt_point **usdt_point; /* by USDT probe: its point, if it was ever wanted */
-	uint8_t *masked;	      /* by site: 1: an event of a subsystem that is off */
-	uint16_t *wanted;	      /* the chooser's, by site: by how many ranges it is wanted */
+	/* the chooser's, by site: 1: an event of a subsystem that is off, or a site of a function
+	 * that the budget does not allow */
+	uint8_t *masked;
+	bool late; /* what was masked last is not so in all processes yet: session/throttle.c */
+	uint16_t *wanted; /* the chooser's, by site: by how many ranges it is wanted */
 	/* the chooser's, by site: how many of these ranges want only the calls that certain modules
 	 * make; NULL: none does */
 	uint16_t *crossing;
@@ -81,6 +97,7 @@ struct dt_file {
 /* All files of a session. */
 struct dt_files {
 	struct dt_file *first;
+	uint64_t donated; /* bytes of all donors */
 };
 
 /* A file mapped in one process. */
@@ -111,6 +128,12 @@ struct dt_module {
  * can be no probes (elf/go.h).
  */
 size_t dt_file_go_sites(const struct dt_file *f, bool chosen);
+
+/*
+ * Returns the indices of the sites of the function at an address, *n of them. NULL when there is no
+ * memory, or none.
+ */
+const uint32_t *dt_file_sites_of(struct dt_file *f, uint64_t function, size_t *n);
 
 /* Looks whether a site is wanted only in calls that certain modules make (hook/target-from.h). */
 static inline bool dt_file_is_crossing(const struct dt_file *f, size_t site)

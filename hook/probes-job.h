@@ -14,6 +14,8 @@ struct gone {
 	bool undone; /* its bytes are to be put back */
 };
 
+#define DT_JOB_BLOCK 65536u /* bytes of code that are read at a time */
+
 /* What is about to be written. All of it is made before any thread is stopped. */
 struct job {
 	struct dt_target *t;
@@ -21,11 +23,12 @@ struct job {
 	struct dt_probes *p;
 	struct made made;
 	uint64_t thunk[WAYS];
-	size_t first_window, first_patch; /* of p: those with a smaller index are planted already */
-	struct dt_plan_mark mark;	  /* where the plan ended before this planting */
-	uint64_t *toggle;		  /* as p->toggle, but of the new sites only */
-	struct dt_captured **captured;	  /* by point id, of the points in new windows; or NULL */
-	bool *failed;			  /* by function: its new windows are not planted */
+	/* of p: those with a smaller index are planted already */
+	size_t first_window, first_patch, first_moved;
+	struct dt_plan_mark mark;      /* where the plan ended before this planting */
+	uint64_t *toggle;	       /* as p->toggle, but of the new sites only */
+	struct dt_captured **captured; /* by point id, of the points in new windows; or NULL */
+	bool *failed;		       /* by function: its new windows are not planted */
 	bool no_memory;
 	bool changed;  /* something is left out because memory differs from the file */
 	bool *skipped; /* by point id: no longer wanted, so its window is made without it */
@@ -33,9 +36,9 @@ struct job {
 	size_t n_gone;
 	struct patch *undo; /* patches of windows that are gone, sorted by address */
 	size_t undos;
-	uint8_t *
-		text; /* the module's code as it is in memory; NULL until something of it is read */
-	bool no_text; /* the code can not be read as a whole */
+	uint8_t *text;	     /* a block of the process's code as it is in memory; NULL: none yet */
+	uint64_t text_at;    /* its address; 0: nothing has been read */
+	bool no_text;	     /* it can not be read as a whole */
 	struct pc_entry *pc; /* the new ones */
 	size_t pcs;
 };

@@ -184,7 +184,8 @@ static uint64_t original(const struct dt_probes *p, uint64_t ip)
 		if (ip >= w->at && ip < w->copy) /* in an entry's hook: the window has not begun */
 			return w->start;
 		if (ip >= w->copy && ip < w->end)
-			return dt_moved_back(&w->moved, w->start, w->copy, ip);
+			return dt_moved_back(p->moved + w->first_moved, w->moved, w->start, w->copy,
+					     ip);
 	}
 	return 0;
 }
@@ -306,10 +307,19 @@ int dt_probes_again(struct dt_target *t, struct dt_module *m, struct dt_error *e
 	dt_fail(e, "%s: its code can not be written: %s", m->file->path, strerror(errno));
 	if (write_again(t, m, e) < 0)
 		return -1;
+	for (size_t i = 0; i < p->patches; i++)
+		p->patch[i].lifted = false;
+	p->lifted = 0;
 	/* semaphores are in the module's data, which is newly mapped */
 	for (uint32_t id = 0; id < p->points; id++)
 		p->point[id].raised = false;
 	return 0;
+}
+
+/* Returns the bytes that are where a patch is at present. */
+static const uint8_t *bytes_of(const struct patch *x)
+{
+	return x->lifted ? x->old : x->new;
 }
 
 /* Looks whether the first patch is still in place: the library may have been unmapped, and another
@@ -320,7 +330,7 @@ static bool is_planted(struct dt_target *t, const struct dt_probes *p)
 
 	return p->patches &&
 	       dt_memory_read(t->mem, p->patch[0].address, now, p->patch[0].length) == 0 &&
-	       memcmp(now, p->patch[0].new, p->patch[0].length) == 0;
+	       memcmp(now, bytes_of(&p->patch[0]), p->patch[0].length) == 0;
 }
 
 /*
@@ -422,8 +432,10 @@ static struct dt_probes *recover_one(struct dt_target *t, uint64_t at, const str
 
 		if (p->patch[i].length &&
 		    dt_memory_read(t->mem, p->patch[i].address, now, p->patch[i].length) == 0 &&
-		    memcmp(now, p->patch[i].new, p->patch[i].length) == 0)
-			p->patch[p->patches++] = p->patch[i];
+		    memcmp(now, p->patch[i].new, p->patch[i].length) == 0) {
+			p->patch[p->patches] = p->patch[i];
+			p->patch[p->patches++].lifted = false;
+		}
 	}
 	return p;
 fail:
@@ -504,26 +516,69 @@ void *dt_probe_copy_of(const void *p, size_t n, size_t size, bool *failed)
 	return copy;
 }
 
+/*
+ * Looks whether a child has the patches of its parent. One that was forked before the last planting
+ * does not have that. Where no jumps are lifted, some of the patches tell, and the last one.
+ */
+static bool is_sampled(struct dt_target *t, const struct dt_probes *from)
+{
+	size_t step = from->patches > 64 ? from->patches / 64 : 1, last = from->patches - 1;
+
+	for (size_t i = 0;; i = i + step < last ? i + step : last) {
+		uint8_t now[8];
+
+		if (dt_memory_read(t->mem, from->patch[i].address, now, from->patch[i].length) <
+			    0 ||
+		    memcmp(now, from->patch[i].new, from->patch[i].length) != 0)
+			return false;
+		if (i == last)
+			return true;
+	}
+}
+
+/*
+ * Looks whether a child has each of its parent's patches, or its old bytes: jumps may have been
+ * lifted, or set down, since it was forked. to: notes in the child's which are lifted; or NULL.
+ */
+static bool is_whole(struct dt_target *t, const struct dt_probes *from, struct dt_probes *to)
+{
+	unsigned char page[PAGE + 8];
+	uint64_t have = ~0ull;
+
+	for (size_t i = 0; i < from->patches; i++) {
+		const struct patch *x = &from->patch[i];
+		uint64_t at = x->address & ~(PAGE - 1);
+		size_t offset = x->address - at;
+		bool old;
+
+		if (at != have && dt_memory_read(t->mem, at, page, PAGE) < 0)
+			return false;
+		have = at;
+		if (offset + x->length > PAGE &&
+		    dt_memory_read(t->mem, at + PAGE, page + PAGE, 8) < 0)
+			return false;
+		old = memcmp(page + offset, x->old, x->length) == 0;
+		if (!old && memcmp(page + offset, x->new, x->length) != 0)
+			return false;
+		if (to) {
+			to->patch[i].lifted = old;
+			to->lifted += old;
+		}
+	}
+	if (to)
+		to->lifts = from->lifts;
+	return true;
+}
+
 int dt_probes_inherit(struct dt_target *t, struct dt_module *m, const struct dt_module *parent)
 {
 	const struct dt_probes *from = parent->probes;
 	bool failed = false;
 	struct dt_probes *p;
-	struct patch last;
-	uint8_t now[8];
 
 	if (!from || !from->patches)
 		return 0;
-	/* a child that was forked before the last planting does not have it, and inherits nothing
-	 */
-	last = from->patch[from->patches - 1];
-	for (size_t i = 0; i<from->patches; i += from->patches> 64 ? from->patches / 64 : 1)
-		if (dt_memory_read(t->mem, from->patch[i].address, now, from->patch[i].length) <
-			    0 ||
-		    memcmp(now, from->patch[i].new, from->patch[i].length) != 0)
-			return -1;
-	if (dt_memory_read(t->mem, last.address, now, last.length) < 0 ||
-	    memcmp(now, last.new, last.length) != 0)
+	if (from->lifts ? !is_whole(t, from, NULL) : !is_sampled(t, from))
 		return -1;
 	p = calloc(1, sizeof(*p));
 	if (!p)
@@ -534,6 +589,7 @@ int dt_probes_inherit(struct dt_target *t, struct dt_module *m, const struct dt_
 	p->region = dt_probe_copy_of(from->region, from->regions, sizeof(*p->region), &failed);
 	p->patch = dt_probe_copy_of(from->patch, from->patches, sizeof(*p->patch), &failed);
 	p->window = dt_probe_copy_of(from->window, from->windows, sizeof(*p->window), &failed);
+	p->moved = dt_probe_copy_of(from->moved, from->n_moved, sizeof(*p->moved), &failed);
 	p->pc = dt_probe_copy_of(from->pc, from->pcs, sizeof(*p->pc), &failed);
 	p->point = dt_probe_copy_of(from->point, from->points, sizeof(*p->point), &failed);
 	p->points = from->points;
@@ -541,8 +597,9 @@ int dt_probes_inherit(struct dt_target *t, struct dt_module *m, const struct dt_
 	p->regions = from->regions;
 	p->patches = p->patch_room = from->patches;
 	p->windows = p->window_room = from->windows;
+	p->n_moved = p->moved_room = from->n_moved;
 	p->pcs = from->pcs;
-	if (failed) {
+	if (failed || (from->lifts && !is_whole(t, from, p))) {
 		dt_probes_free(p);
 		return -1;
 	}

@@ -123,8 +123,29 @@ static int add_patch(struct dt_probes *p, const struct patch *x)
 	return 0;
 }
 
-static int add_window(struct dt_probes *p, const struct window *x)
+/* Adds where a window's instructions went. */
+static int add_moved(struct dt_probes *p, const struct dt_moved *m)
 {
+	if (p->n_moved + m->n + 1 > p->moved_room) {
+		size_t room = 2 * p->moved_room + DT_RELOCATE_MAX + 256;
+		struct dt_moved_at *more = realloc(p->moved, room * sizeof(*more));
+
+		if (!more)
+			return -1;
+		p->moved = more;
+		p->moved_room = room;
+	}
+	memcpy(p->moved + p->n_moved, m->at, (m->n + 1) * sizeof(*m->at));
+	p->n_moved += m->n + 1;
+	return 0;
+}
+
+static int add_window(struct dt_probes *p, struct window *x, const struct dt_moved *moved)
+{
+	x->first_moved = (uint32_t)p->n_moved;
+	x->moved = moved->n;
+	if (add_moved(p, moved) < 0)
+		return -1;
 	if (p->windows == p->window_room) {
 		size_t room = p->window_room ? 2 * p->window_room : 256;
 		struct window *more = realloc(p->window, room * sizeof(*more));
@@ -155,22 +176,23 @@ static bool is_gone(const struct job *j, uint32_t index)
 	return false;
 }
 
-/* The module's code is read as a whole, since there can be tens of thousands of windows. */
+/*
+ * Code is read a block at a time, since there can be tens of thousands of windows, mostly in the
+ * order of their addresses. Not as a whole: between the parts of a module nothing may be mapped.
+ */
 int dt_job_read(struct job *j, uint64_t address, uint8_t *bytes, size_t n)
 {
-	const struct dt_module *m = j->m;
+	uint64_t block = address & ~(uint64_t)(DT_JOB_BLOCK - 1);
 
-	if (!j->text && !j->no_text) {
-		j->text = malloc(m->high - m->low);
-		if (j->text && dt_memory_read(j->t->mem, m->low, j->text, m->high - m->low) < 0) {
-			free(j->text);
-			j->text = NULL;
-		}
-		j->no_text = !j->text;
-	}
-	if (!j->text || address < m->low || address + n > m->high)
+	if (!j->text && !(j->text = malloc(DT_JOB_BLOCK)))
 		return dt_memory_read(j->t->mem, address, bytes, n);
-	memcpy(bytes, j->text + (address - m->low), n);
+	if (j->text_at != block) {
+		j->text_at = block;
+		j->no_text = dt_memory_read(j->t->mem, block, j->text, DT_JOB_BLOCK) < 0;
+	}
+	if (j->no_text || address + n > block + DT_JOB_BLOCK)
+		return dt_memory_read(j->t->mem, address, bytes, n);
+	memcpy(bytes, j->text + (address - block), n);
 	return 0;
 }
 
@@ -248,11 +270,10 @@ static int make_window(struct job *j, uint32_t index, struct dt_error *e)
 			      .size = w->size,
 			      .patch = w->patch,
 			      .copy = t.copy,
-			      .end = o->address + o->size,
-			      .moved = t.moved};
+			      .end = o->address + o->size};
 	if (w->host_size)
 		out.end = t.host;
-	if (add_window(j->p, &out) < 0)
+	if (add_window(j->p, &out, &t.moved) < 0)
 		return dt_fail(e, "out of memory");
 	out = (struct window){.start = w->host + j->m->bias,
 			      .at = t.host,
@@ -260,9 +281,8 @@ static int make_window(struct job *j, uint32_t index, struct dt_error *e)
 			      .size = w->host_size,
 			      .patch = 10, /* the jump, and the springboard */
 			      .copy = t.host,
-			      .end = o->address + o->size,
-			      .moved = t.host_moved};
-	if (w->host_size && add_window(j->p, &out) < 0)
+			      .end = o->address + o->size};
+	if (w->host_size && add_window(j->p, &out, &t.host_moved) < 0)
 		return dt_fail(e, "out of memory");
 	if (punned)
 		j->made.far[j->made.fars++] =
@@ -558,6 +578,7 @@ void dt_job_give_back(struct job *j, const bool *wanted)
 	struct dt_probes *p = j->p;
 
 	p->windows = j->first_window;
+	p->n_moved = j->first_moved;
 	p->patches = j->first_patch;
 	if (p->plan.code && !p->plan.failed) {
 		dt_plan_back(&p->plan, &j->mark);

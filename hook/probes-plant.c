@@ -16,9 +16,20 @@
 #include "core/search.h"
 #include "hook/probes-job.h"
 
-#define TRIES 60 /* of stopping the process, a millisecond apart */
 /* bytes of trampolines and tables per function: 2.5 windows of 30 bytes, and as many patches */
 #define FUNCTION_SIZE 800
+
+/* Sorts, unless it is sorted already: what was copied from another process is. */
+static void sort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+	const char *at = base;
+
+	for (size_t i = 1; i < n; i++)
+		if (compare(at + (i - 1) * size, at + i * size) > 0) {
+			qsort(base, n, size, compare);
+			return;
+		}
+}
 
 /* Collects the patches of windows that are gone, which are to be put back. */
 static int collect_undo(struct job *j, struct dt_error *e)
@@ -326,97 +337,6 @@ fail:
 		       strerror(errno));
 }
 
-static int window_by_start(const void *a, const void *b)
-{
-	const struct window *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/* Returns the new window that has ip after its start; NULL: none. patched: ip must be in bytes that
- * are changed, or moved; else it must be in what is moved. */
-static const struct window *inside(const struct window *w, size_t n, uint64_t ip, bool patched)
-{
-	size_t low = dt_count_before(n, i, w[i].start < ip);
-	const struct window *x;
-
-	if (!low)
-		return NULL;
-	x = &w[low - 1];
-	return ip < x->start + (patched || x->patch > x->size ? x->patch : x->size) ? x : NULL;
-}
-
-/* The context of on_saved(). */
-struct saved {
-	const struct job *job;
-	const struct window *window;
-	size_t n;
-	bool found;
-};
-
-static void on_saved(void *ctx, uint64_t ip, bool frame)
-{
-	struct saved *s = ctx;
-
-	s->found = s->found || (frame && (inside(s->window, s->n, ip, true) ||
-					  dt_probe_off_board(s->job->undo, s->job->undos, ip)));
-}
-
-/* Sets threads in a new window to its copy, and threads at springboards that go to where they came
- * from. False: a signal handler will return to such a place. */
-static bool move_threads(struct job *j, const struct dt_threads *threads)
-{
-	struct window *w = j->p->window + j->first_window;
-	size_t n = j->p->windows - j->first_window;
-	struct saved saved = {j, w, n, false};
-
-	qsort(w, n, sizeof(*w), window_by_start);
-	dt_threads_saved(threads, j->t->mem, on_saved, &saved);
-	if (saved.found)
-		return false;
-	for (size_t i = 0; i < threads->n; i++) {
-		struct dt_regs r;
-		const struct window *x;
-		uint64_t back, ip;
-
-		if (dt_regs_get(threads->tid[i], &r) < 0)
-			continue;
-		ip = dt_regs_ip(&r);
-		back = dt_probe_off_board(j->undo, j->undos, ip);
-		if (back)
-			ip = back;
-		x = inside(w, n, ip, false);
-		if (!x && !back)
-			continue;
-		if (x)
-			ip = dt_moved_forward(&x->moved, x->start, x->copy, ip);
-		dt_regs_set_ip(&r, ip);
-		dt_regs_set(threads->tid[i], &r);
-	}
-	return true;
-}
-
-/* Puts the bytes of windows that are gone back, then writes the new patches. */
-static int write_all(struct job *j, struct dt_error *e)
-{
-	struct dt_probes *p = j->p;
-	int mem = j->t->mem;
-
-	if (dt_probe_write(mem, j->undo, j->undos, true) == 0 &&
-	    dt_probe_write(mem, p->patch + j->first_patch, p->patches - j->first_patch, false) == 0)
-		return 0;
-	dt_fail(e, "%s: its code can not be written: %s", j->m->file->path, strerror(errno));
-	dt_probe_write(mem, p->patch + j->first_patch, p->patches - j->first_patch, true);
-	dt_probe_write(mem, j->undo, j->undos, false);
-	return -1;
-}
-
-static void note_stop(struct dt_target *t, const struct dt_threads *threads)
-{
-	if (threads->stopped_for > t->stop_ns)
-		t->stop_ns = threads->stopped_for;
-}
-
 /* Maps the trampolines, while one thread stands still for a moment, and writes them. */
 static int prepare(struct job *j, struct dt_error *e)
 {
@@ -433,7 +353,7 @@ static int prepare(struct job *j, struct dt_error *e)
 		}
 		rc = map_trampolines(j, t->pid, e);
 		dt_threads_release(&one);
-		note_stop(t, &one);
+		dt_probe_note_stop(t, &one);
 	}
 	return rc == 0 ? write_trampolines(j, e) : -1;
 }
@@ -441,34 +361,18 @@ static int prepare(struct job *j, struct dt_error *e)
 /* Writes what has been made: first the trampolines, then, with the process stopped, the jumps. */
 static int write_stopped(struct job *j, struct dt_error *e)
 {
-	struct dt_target *t = j->t;
-	struct dt_threads threads = {.pid = t->pid, .tid = &t->held, .n = 1};
-	bool moved = false;
-	int rc = -1;
+	struct dt_probes *p = j->p;
+	const struct dt_probe_change change = {.undo = j->undo,
+					       .undos = j->undos,
+					       .put = p->patch + j->first_patch,
+					       .puts = p->patches - j->first_patch,
+					       .window = p->window + j->first_window,
+					       .windows = p->windows - j->first_window};
 
 	if (prepare(j, e) < 0)
 		return -1;
-	for (int tries = 0; tries < TRIES && !moved; tries++) {
-		if (!t->held && dt_threads_stop(t->pid, &threads, e) < 0) {
-			t->busy = true;
-			return -1;
-		}
-		moved = move_threads(j, &threads);
-		if (moved)
-			rc = write_all(j, e);
-		if (!t->held) {
-			dt_threads_release(&threads);
-			note_stop(t, &threads);
-		}
-		if (moved)
-			break;
-		dt_fail(e,
-			"process %d: a signal handler keeps returning into what is to be changed",
-			t->pid);
-		t->busy = true;
-		usleep(1000);
-	}
-	return rc;
+	sort(p->window + j->first_window, change.windows, sizeof(*p->window), dt_probe_by_start);
+	return dt_probe_change(j->t, j->m, &change, e);
 }
 
 /* ---- the whole */
@@ -523,7 +427,7 @@ static int take_over(struct job *j, struct dt_error *e)
 			p->point[id].toggle = 0;
 	}
 	if (p->windows)
-		qsort(p->window, p->windows, sizeof(*p->window), window_by_start);
+		sort(p->window, p->windows, sizeof(*p->window), dt_probe_by_start);
 	more = realloc(p->pc, (p->pcs + j->pcs + 1) * sizeof(*more));
 	if (!more)
 		return dt_fail(e, "out of memory");
@@ -531,7 +435,7 @@ static int take_over(struct job *j, struct dt_error *e)
 	if (j->pcs)
 		memcpy(p->pc + p->pcs, j->pc, j->pcs * sizeof(*more));
 	p->pcs += j->pcs;
-	qsort(p->pc, p->pcs, sizeof(*p->pc), dt_probe_by_pc);
+	sort(p->pc, p->pcs, sizeof(*p->pc), dt_probe_by_pc);
 	return 0;
 }
 
@@ -558,6 +462,7 @@ static int begin(struct job *j, struct dt_error *e)
 	int rc;
 
 	j->first_window = j->p->windows;
+	j->first_moved = j->p->n_moved;
 	j->first_patch = j->p->patches;
 	j->mark = dt_plan_mark(&j->p->plan);
 	if (dt_job_points(j->p, m->file->points.n, e) < 0)
@@ -610,8 +515,8 @@ static int make(struct job *j, const bool *wanted, size_t functions, struct dt_e
 		return -1;
 	dt_job_drop_failed(j);
 	if (j->p->patches > j->first_patch)
-		qsort(j->p->patch + j->first_patch, j->p->patches - j->first_patch,
-		      sizeof(*j->p->patch), dt_probe_by_patch);
+		sort(j->p->patch + j->first_patch, j->p->patches - j->first_patch,
+		     sizeof(*j->p->patch), dt_probe_by_patch);
 	if (collect_undo(j, e) < 0 || collect_pcs(j, e) < 0)
 		return -1;
 	return emit_tables(j, e);
@@ -623,8 +528,10 @@ int dt_probe_plant(struct dt_target *t, struct dt_module *m, const bool *wanted,
 	struct dt_probes *p = m->probes;
 	struct job j = {.t = t, .m = m, .p = p};
 	bool first = !p->plan.code;
-	int rc = begin(&j, e), taken = 0;
+	int rc = dt_probe_set_down(t, m, e), taken = 0;
 
+	if (rc == 0)
+		rc = begin(&j, e);
 	if (rc == 0 && first)
 		rc = taken = dt_job_take(&j, wanted, e);
 	if (rc == 0)

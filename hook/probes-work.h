@@ -81,18 +81,21 @@ struct patch {
 	uint32_t window; /* index in the plan */
 	uint8_t length;	 /* bytes; 0, in the process's table: another patch has taken its place */
 	uint8_t old[8], new[8];
+	bool lifted; /* the old bytes are there at present (probes-lift.c); false in that copy */
 };
 
 /* Instructions that have been moved to a trampoline; all addresses are run-time ones. */
 struct window {
 	uint64_t start;
-	uint64_t at;	       /* where its trampoline begins */
-	uint32_t index;	       /* in the plan */
-	uint16_t size;	       /* bytes of instructions that are moved */
-	uint16_t patch;	       /* bytes that are changed at start */
-	uint64_t copy;	       /* where the copy of its first instruction is */
-	uint64_t end;	       /* of the trampoline */
-	struct dt_moved moved; /* where each instruction went */
+	uint64_t at;	/* where its trampoline begins */
+	uint32_t index; /* in the plan */
+	uint16_t size;	/* bytes of instructions that are moved */
+	uint16_t patch; /* bytes that are changed at start */
+	uint64_t copy;	/* where the copy of its first instruction is */
+	uint64_t end;	/* of the trampoline */
+	/* where its instructions went: so many, from there on in dt_probes.moved, and one more (see
+	 * struct dt_moved) */
+	uint32_t first_moved, moved;
 };
 
 /* A pc that a hook records, and the address of the byte that switches that call of the hook. */
@@ -127,8 +130,12 @@ struct dt_probes {
 	size_t regions;
 	struct patch *patch; /* in the order they were made */
 	size_t patches, patch_room;
+	size_t lifted;	       /* patches that are lifted */
+	uint64_t lifts;	       /* how often any were lifted or set down */
 	struct window *window; /* sorted by start; includes those that others have replaced */
 	size_t windows, window_room;
+	struct dt_moved_at *moved; /* of all windows */
+	size_t n_moved, moved_room;
 	struct pc_entry *pc; /* sorted by pc; includes those of replaced windows */
 	size_t pcs;
 	struct made made; /* what the first planting wrote, if all that was wanted could be planted:
@@ -184,6 +191,7 @@ bool dt_probe_has_region(const struct dt_probes *p, uint64_t low, uint64_t high)
 
 int dt_probe_by_patch(const void *a, const void *b); /* compares struct patch by address */
 int dt_probe_by_pc(const void *a, const void *b);    /* compares struct pc_entry by pc */
+int dt_probe_by_start(const void *a, const void *b); /* compares struct window by start */
 
 /*
  * Returns the original address at which a thread at ip goes on, if ip is a springboard of these
@@ -198,6 +206,34 @@ uint64_t dt_probe_off_board(const struct patch *patch, size_t n, uint64_t ip);
  * for a jump across the end of a page: the controller may be killed at any time.
  */
 int dt_probe_write(int mem, const struct patch *patch, size_t n, bool old);
+
+/* A change of code: patches of which the old bytes are put back, and patches that are written; of
+ * these the windows. Each sorted by address. */
+struct dt_probe_change {
+	const struct patch *undo;
+	size_t undos;
+	const struct patch *put;
+	size_t puts;
+	const struct window *window;
+	size_t windows;
+};
+
+/*
+ * Makes a change while all threads stand still, which are moved out of its way. Returns 0, or -1
+ * and the reason, and nothing has changed; t->busy is set if it can be tried again later.
+ */
+int dt_probe_change(struct dt_target *t, const struct dt_module *m, const struct dt_probe_change *c,
+		    struct dt_error *e);
+
+/* Notes for how long threads have been stopped, if that is the longest. */
+void dt_probe_note_stop(struct dt_target *t, const struct dt_threads *threads);
+
+/* Sets all jumps of the module down that are lifted. Returns 0, or -1 as dt_probe_change(). */
+int dt_probe_set_down(struct dt_target *t, struct dt_module *m, struct dt_error *e);
+
+/* Sets the jumps down to what has gone on; with t->lifts, lifts those to what is off. Returns 0, or
+ * -1 as dt_probe_change(). */
+int dt_probe_lift(struct dt_target *t, struct dt_module *m, struct dt_error *e);
 
 /*
  * Plants functions (wanted, by function of the code; n of them), and the points that are wanted and

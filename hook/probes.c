@@ -22,12 +22,10 @@ bool dt_probe_is_ours(const struct dt_file *file, size_t function)
 	const struct dt_code_function *f = &file->code->function[function];
 	const char *name = f->name;
 
-	if (file->clone3 >= f->start && file->clone3 < f->end)
-		return true;
 	for (size_t i = 0; name && i < sizeof(ours) / sizeof(*ours); i++)
 		if (strcmp(name, ours[i]) == 0)
 			return true;
-	return false;
+	return file->clone3 >= f->start && file->clone3 < f->end;
 }
 
 bool dt_probe_is_apart(const void *file, size_t function)
@@ -169,6 +167,7 @@ int dt_file_probes(struct dt_file *f, struct dt_error *e)
 	free(f->elf->site);
 	f->elf->site = site;
 	f->elf->sites = n;
+	f->indexed = 0;
 	f->probed = true;
 	resolve_targets(f);
 	return 0;
@@ -212,11 +211,13 @@ void dt_probes_fold(struct dt_probes *p)
 	free(p->state);
 	free(p->patch);
 	free(p->window);
+	free(p->moved);
 	p->plan.code = NULL;
 	p->state = NULL;
 	p->patch = NULL;
 	p->window = NULL;
-	p->patches = p->patch_room = p->windows = p->window_room = 0;
+	p->moved = NULL;
+	p->patches = p->patch_room = p->windows = p->window_room = p->n_moved = p->moved_room = 0;
 }
 
 void dt_probes_free(struct dt_probes *p)
@@ -289,16 +290,15 @@ static size_t wanted_functions(const struct dt_target *t, const struct dt_module
 {
 	const struct dt_elf *elf = m->file->elf;
 	const struct dt_code *code = m->file->code;
-	size_t n = 0;
+	size_t n = 0, f = 0;
 
 	if (dt_target_is_silent(t) || !m->file->chosen || !m->file->probed)
 		return 0;
 	for (size_t i = dt_elf_site_from(elf, low); i < elf->sites && elf->site[i].address <= high;
 	     i++) {
-		size_t f = m->file->chosen[i] && dt_elf_is_probe(&elf->site[i])
-				   ? dt_code_function_at(code, elf->site[i].function)
-				   : code->functions;
-
+		if (!m->file->chosen[i] || !dt_elf_is_probe(&elf->site[i]))
+			continue;
+		f = dt_code_function_from(code, f, elf->site[i].function);
 		if (f == code->functions || (m->probes && m->probes->state[f] != UNTRIED) ||
 		    (wanted && wanted[f]))
 			continue;
@@ -328,7 +328,7 @@ bool dt_probes_wants(const struct dt_target *t, const struct dt_module *m, uint6
 {
 	return m->file->code && !t->execing &&
 	       (wanted_functions(t, m, low, high, NULL) || untried_points(t, m) ||
-		dt_probe_ways_differ(t, m, low, high));
+		(m->probes && m->probes->lifted) || dt_probe_ways_differ(t, m, low, high));
 }
 
 /* Adds to a semaphore: the counter that a program looks at before it reaches a USDT probe. */
@@ -472,8 +472,8 @@ int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint6
 						 ? DT_HOOK_CALL_ON
 						 : DT_HOOK_CALL_OFF,
 					 e);
-	if (rc == 0)
-		rc = switch_points(t, m, e);
+	if (rc == 0 && (rc = switch_points(t, m, e)) == 0 && !t->execing)
+		rc = dt_probe_lift(t, m, e);
 	if (!dt_file_has_toggles(m->file))
 		m->hooked = m->on = m->probes->pcs > 0;
 	return rc;

@@ -99,6 +99,14 @@ int dt_probes_recover(struct dt_target *t, struct dt_probes ***list, size_t *n, 
  * not all planted in the child's memory, or no memory. */
 int dt_probes_inherit(struct dt_target *t, struct dt_module *m, const struct dt_module *parent);
 
+/*
+ * Keeps what was made for a module of a process that has ended, for processes that execute the same
+ * file: it is moved from the module's probes to the file. There is a limit for all files together.
+ */
+void dt_probes_donate(struct dt_module *m, struct dt_files *files);
+/* Frees what was kept. */
+void dt_probes_free_donors(struct dt_files *files);
+
 /* Frees everything that is not needed for translating a recorded pc: the process has ended. p may
  * be NULL. */
 void dt_probes_fold(struct dt_probes *p);

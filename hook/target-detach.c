@@ -8,6 +8,7 @@
 #include "arch/arch.h"
 #include "hook/connect.h"
 #include "hook/target-modules.h"
+#include "hook/target-rseq.h"
 #include "hook/target-switch.h"
 #include "process/memory.h"
 #include "hook/probes.h"
@@ -277,15 +278,20 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 	if (*left == 0 && rc == 0)
 		rc = remove_probes(t, &threads, strays, e);
 	if (*left == 0 && rc == 0) {
+		bool returned;
+
 		clear_rseq_cs(t, &threads);
 		unhook(t);
 		if (!t->confined && dt_target_any_confined(t))
 			dt_target_confine(t);
 		if (t->confined) /* a system call made for us might kill it */
 			*left = DT_CODE_SIZE;
-		else
+		else {
+			returned = dt_target_return_rseq(t, &threads);
+			*left = returned ? 0 : DT_AREA_SESSION - DT_AREA_THREADS;
 			rc = dt_area_remove(t->pid, threads.tid[0], t->mem, t->area, t->geometry,
-					    e);
+					    !returned, e);
+		}
 		t->area = 0;
 	}
 	release(t, &threads);

@@ -12,6 +12,7 @@
 #include "hook/probes.h"
 #include "hook/target-from.h"
 #include "hook/target-switch.h"
+#include "hook/target-rseq.h"
 #include "hook/target-threads.h"
 #include "hook/target-work.h"
 #include "process/memory.h"
@@ -50,11 +51,13 @@ void dt_target_close(struct dt_target *t)
 	free(t);
 }
 
-void dt_target_fold(struct dt_target *t)
+void dt_target_fold(struct dt_target *t, struct dt_files *files)
 {
 	t->last = true;
-	for (size_t i = 0; i < t->n; i++)
+	for (size_t i = 0; i < t->n; i++) {
+		dt_probes_donate(&t->module[i], files);
 		dt_probes_fold(t->module[i].probes);
+	}
 	free_all(&t->shelf, &t->n_shelf);
 	dt_target_free_old(t);
 }
@@ -304,6 +307,7 @@ int dt_target_scan(struct dt_target *t, struct dt_targets *all, bool quiet, stru
 		return 0;
 	if (dt_connect(t, quiet, e) < 0)
 		return -1;
+	dt_target_check_rseq(t);
 	dt_target_find_errno(t);
 	if (dt_target_from(t, e) < 0)
 		return -1;

@@ -13,7 +13,7 @@ void dt_target_close(struct dt_target *t);
 
 /* For a process that has ended and whose children are known: marks it as `last', and frees all that
  * is not needed to translate its records. */
-void dt_target_fold(struct dt_target *t);
+void dt_target_fold(struct dt_target *t, struct dt_files *files);
 
 /* For a process that has ended and whose records have all been read: frees its probes. Its modules
  * stay. */

@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "hook/connect.h"
+#include "hook/target-rseq.h"
 #include "hook/target-switch.h"
 #include "hook/target-work.h"
+#include "process/launch.h"
 #include "process/memory.h"
 
 /* Returns the module that has the symbol, and sets *address to its run-time address; NULL: none. */
@@ -50,7 +53,7 @@ static bool find_tid_offset(struct dt_target *t, pid_t tid, uint64_t fs, int64_t
 		*offset = (int32_t)field[2];
 		return holds_tid(t, fs, *offset, tid);
 	}
-	*offset = 0x2d0;
+	*offset = DT_GLIBC_TID;
 	if (holds_tid(t, fs, *offset, tid))
 		return true;
 	for (*offset = 0x100; *offset < 0x900; *offset += 4)
@@ -86,6 +89,8 @@ static bool find_rseq(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped,
 	if (!stopped || !dt_thread_rseq(tid, &address, &o->rseq_size, &o->signature))
 		return false;
 	o->rseq = (int64_t)(address - fs);
+	if (o->rseq == DT_OWN_RESERVE) /* ours, of a session before this one */
+		return false;
 	return o->rseq >= -8192 && o->rseq < 8192;
 }
 
@@ -96,21 +101,60 @@ bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool st
 
 	if (t->fast)
 		return true;
-	if (!fs || !find_rseq(t, tid, fs, stopped, &o) || !find_tid_offset(t, tid, fs, &o.tid))
+	if (!fs)
 		return false;
-	if (o.rseq != (int32_t)o.rseq || o.rseq == 0 ||
-	    dt_memory_read(t->mem, fs + (uint64_t)o.rseq + 4, &cpu, sizeof(cpu)) < 0)
+	if ((!find_rseq(t, tid, fs, stopped, &o) || !find_tid_offset(t, tid, fs, &o.tid)) &&
+	    !dt_target_own_rseq(t, tid, fs, &o))
 		return false;
-	/* of a stopped thread, the kernel fills cpu in when it goes on */
-	if (cpu < 0 && !stopped)
-		return false;
+	if (!o.own) {
+		if (o.rseq != (int32_t)o.rseq || o.rseq == 0 ||
+		    dt_memory_read(t->mem, fs + (uint64_t)o.rseq + 4, &cpu, sizeof(cpu)) < 0)
+			return false;
+		/* of a stopped thread, the kernel fills cpu in when it goes on */
+		if (cpu < 0 && !stopped)
+			return false;
+	}
 	if (dt_area_make_hooks(t->mem, t->area, t->geometry, &o, NULL) < 0)
 		return false;
 	t->fast = true;
+	t->slow[0] = '\0';
 	for (size_t i = 0; i < t->n; i++)
 		if (t->module[i].hooked)
 			dt_target_hook(t, &t->module[i], NULL);
 	return true;
+}
+
+bool dt_target_is_static(const struct dt_target *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->module[i].file->elf && t->module[i].file->elf->interp)
+			return false;
+	return true;
+}
+
+/* A program that registers no rseq may make no other system call for long, but the hooks' calls
+ * show when its block is there. */
+static enum dt_launch_call look_at_call(void *ctx, uint64_t ip)
+{
+	struct dt_target *t = ctx;
+	struct dt_thread_offsets o;
+	uint64_t fs;
+
+	if (ip - t->area >= DT_CODE_SIZE)
+		return DT_LAUNCH_CALL;
+	fs = dt_thread_pointer(t->pid);
+	return fs && dt_target_own_rseq(t, t->pid, fs, &o) ? DT_LAUNCH_READY : DT_LAUNCH_HOOK;
+}
+
+int dt_target_begin(struct dt_target *t, pid_t tid, uint64_t patience)
+{
+	if (dt_launch_until_rseq(tid, patience, look_at_call, t) < 0)
+		return -1;
+	if (dt_target_find_threads(t, tid, dt_thread_pointer(tid), true)) {
+		dt_connect(t, true, NULL);
+		dt_target_check_rseq(t);
+	}
+	return 0;
 }
 
 /* Reads the offset of errno out of libc. False: it is not known (yet). */
@@ -135,20 +179,19 @@ static bool read_errno_offset(struct dt_target *t, int64_t *offset)
 
 void dt_target_find_errno(struct dt_target *t)
 {
+	struct dt_thread_offsets o;
 	struct dt_blob head;
 	int64_t offset;
 
 	if (t->errno_offset || !t->area || !read_errno_offset(t, &offset) ||
 	    dt_memory_read(t->mem, t->area, &head, sizeof(head)) < 0)
 		return;
-	if (head.hook[0]
-		    ? dt_area_make_hooks(t->mem, t->area, t->geometry,
-					 &(struct dt_thread_offsets){
-						 head.tid_offset, head.rseq_offset, head.rseq_size,
-						 head.rseq_signature, t->tag, offset},
-					 NULL) < 0
-		    : dt_memory_write(t->mem, t->area + offsetof(struct dt_blob, errno_offset),
-				      &offset, sizeof(offset)) < 0)
+	o = dt_blob_offsets(&head);
+	o.tag = t->tag;
+	o.error = offset;
+	if (head.hook[0] ? dt_area_make_hooks(t->mem, t->area, t->geometry, &o, NULL) < 0
+			 : dt_memory_write(t->mem, t->area + offsetof(struct dt_blob, errno_offset),
+					   &offset, sizeof(offset)) < 0)
 		return;
 	t->errno_offset = offset;
 }

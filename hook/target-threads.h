@@ -12,6 +12,16 @@
  */
 bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped);
 
+/* Returns whether no dynamic linker will tell us of the process's modules. */
+bool dt_target_is_static(const struct dt_target *t);
+
+/*
+ * Lets such a program, whose first thread we have stopped by ptrace before its first instruction,
+ * run until its libc has set up the thread's block, but no longer than `patience' ns; then does as
+ * dt_target_find_threads(). Returns -1 if the process has ended.
+ */
+int dt_target_begin(struct dt_target *t, pid_t tid, uint64_t patience);
+
 /*
  * Finds out where threads keep errno, and tells the hooks, if that is not known yet. It is not
  * known before libc has been relocated.

@@ -28,6 +28,7 @@ struct dt_target {
 	uint32_t tag; /* of its PID namespace; 0: ours. Records have it in their thread ids */
 	struct dt_pid_namespaces
 		*namespaces;  /* those that tag is of; NULL: not counted there yet */
+	char comm[16];	      /* the name of its first thread when it became known */
 	int64_t errno_offset; /* of errno from the thread pointer, as the hooks know it; 0: they do
 				 not */
 	int mem;	      /* /proc/PID/mem */
@@ -37,6 +38,8 @@ struct dt_target {
 	const struct dt_shared
 		*shared; /* the memory that it maps, or is to map; NULL: the session's first */
 	bool fast;	 /* the rseq hooks are in use */
+	char slow[160];	 /* why its threads have no rseq, so that each record takes long; "": they
+			    have, or it is not known yet */
 	bool ours;	 /* it is our child: we see its exit status */
 	bool named;	 /* the user named it: the programs that it executes are meant, too */
 	bool ended;	 /* dt_target_end() was called */
@@ -62,13 +65,18 @@ struct dt_target {
 	struct dt_module *shelf; /* unmapped modules whose records have been described: their probes
 				  * are used again if they are mapped once more at the same place */
 	size_t n_shelf;
+	bool lifts; /* jumps to what is off are lifted: see probes-lift.c */
 	bool still; /* no thread of it runs user code at present: see dt_target_scan() */
 	struct dt_probes **old; /* found by dt_probes_recover(), to be taken away */
 	size_t n_old;
-	size_t patches;	    /* places led through the area, as listed in the blob's head */
-	uint64_t stop_ns;   /* longest time for which we have stopped its threads */
-	uint64_t switch_ns; /* how long the dt_target_switch() of most sites took */
-	size_t switched;    /* how many sites that was */
+	size_t patches; /* places led through the area, as listed in the blob's head */
+	/* of a session with a budget: its processor time when it was last looked at, ns, and that
+	 * before it was traced */
+	uint64_t taken, taken_before;
+	bool taken_known, taken_last; /* it has been looked at; and once more after its end */
+	uint64_t stop_ns;	      /* longest time for which we have stopped its threads */
+	uint64_t switch_ns;	      /* how long the dt_target_switch() of most sites took */
+	size_t switched;	      /* how many sites that was */
 };
 
 /* Looks whether nothing of the process is to be recorded. */

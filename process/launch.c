@@ -231,8 +231,6 @@ bool dt_has_ended(pid_t pid, int *status)
 	return true;
 }
 
-#define START_NS 5000000000ull /* after this time a C library will not register rseq any more */
-
 /* Looks whether a C library may make this call before it registers rseq. (musl makes such calls
  * too, and never registers it.) */
 static bool early_call(uint64_t nr)
@@ -255,34 +253,40 @@ static bool early_call(uint64_t nr)
 	return false;
 }
 
-/* Waits until our child stops or ends, or until that time, when it is told to stop; false: it has
- * gone. */
+/* Takes notice of a stop of a process that we trace: 1, and *status as wait(2) gives it; 0: it
+ * runs; -1: it has ended, which is left to others to notice. */
+static int take_stop(pid_t pid, int *status)
+{
+	siginfo_t info = {0};
+
+	if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | __WALL) == 0 && info.si_pid) {
+		*status = info.si_status << 8 | 0x7f;
+		return 1;
+	}
+	return dt_has_ended(pid, NULL) ? -1 : 0;
+}
+
+/* Waits until the process stops or ends, or until that time, when it is told to stop; false: it has
+ * ended. */
 static bool wait_at_most(pid_t pid, int *status, uint64_t until)
 {
-	pid_t got;
+	bool told = false;
+	int got;
 
-	for (unsigned times = 0;; times++) {
-		got = waitpid(pid, status, __WALL | WNOHANG);
-		if (got > 0)
-			return true;
-		if (got < 0 && errno != EINTR)
-			return false;
-		if (dt_now_ns() > until) {
-			ptrace(PTRACE_INTERRUPT, pid, 0, 0);
-			while ((got = waitpid(pid, status, __WALL)) < 0 && errno == EINTR)
-				;
-			return got > 0;
-		}
+	for (unsigned times = 0; (got = take_stop(pid, status)) == 0; times++) {
+		if (!told && dt_now_ns() > until)
+			told = ptrace(PTRACE_INTERRUPT, pid, 0, 0) == 0;
 		if (times > 100) /* a C library takes only a moment to get there */
 			nanosleep(&(struct timespec){0, 200000}, NULL);
 		else
 			sched_yield();
 	}
+	return got > 0;
 }
 
-int dt_launch_until_rseq(pid_t pid)
+int dt_launch_until_rseq(pid_t pid, uint64_t patience, dt_launch_fn *fn, void *ctx)
 {
-	uint64_t until = dt_now_ns() + START_NS;
+	uint64_t until = dt_now_ns() + patience;
 	int status, signal = 0;
 
 	if (ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACESYSGOOD) < 0)
@@ -295,7 +299,7 @@ int dt_launch_until_rseq(pid_t pid)
 		if (ptrace(PTRACE_SYSCALL, pid, 0, signal) < 0)
 			return -1;
 		signal = 0;
-		if (!wait_at_most(pid, &status, until) || !WIFSTOPPED(status))
+		if (!wait_at_most(pid, &status, until))
 			return -1;
 		if (status >> 16 && dt_now_ns() > until)
 			return 0; /* it has no C library */
@@ -304,11 +308,21 @@ int dt_launch_until_rseq(pid_t pid)
 				signal = WSTOPSIG(status);
 			continue;
 		}
-		stops++;
 		if (dt_thread_rseq(pid, &address, &size, &signature))
 			return 1;
 		if (dt_regs_get(pid, &r) < 0)
 			return -1;
+		switch (fn(ctx, dt_regs_ip(&r))) {
+		case DT_LAUNCH_READY:
+			return 0;
+		case DT_LAUNCH_HOOK:
+			if (dt_now_ns() > until)
+				return 0;
+			continue;
+		case DT_LAUNCH_CALL:
+			break;
+		}
+		stops++;
 		if (!early_call((uint64_t)dt_regs_call(&r)))
 			return 0;
 	}

@@ -49,11 +49,21 @@ pid_t dt_launch(struct dt_launch *l, struct dt_error *e);
  */
 bool dt_has_ended(pid_t pid, int *status);
 
+/* What the caller knows of a system call from ip. */
+enum dt_launch_call {
+	DT_LAUNCH_CALL,	 /* it is the program's */
+	DT_LAUNCH_HOOK,	 /* it is a hook's */
+	DT_LAUNCH_READY, /* it need not be waited any longer */
+};
+typedef enum dt_launch_call dt_launch_fn(void *ctx, uint64_t ip);
+
 /*
- * Lets a stopped, statically linked program run its first system calls, up to its registration of
- * rseq, or to a call that shows that it will not register any. Returns 1 when it has registered it,
- * and 0 when not; its thread is stopped in both cases. -1: the process has ended.
+ * Lets a stopped, statically linked program that we trace run its first system calls, up to its
+ * registration of rseq, or to a call that shows that it will not register any. fn is asked at each
+ * call. Returns 1 when it has registered it, and 0 when not, when fn says so, or when `patience' ns
+ * have passed; its thread is stopped in both cases. -1: the process has ended, and can be waited
+ * for.
  */
-int dt_launch_until_rseq(pid_t pid);
+int dt_launch_until_rseq(pid_t pid, uint64_t patience, dt_launch_fn *fn, void *ctx);
 
 #endif

@@ -76,6 +76,22 @@ uint64_t dt_status_made(pid_t pid)
 	return rc < 0 ? 0 : rc ? made : UINT64_MAX;
 }
 
+uint64_t dt_status_taken(pid_t pid)
+{
+	const uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+	unsigned long long user = 0, system = 0;
+	struct timespec own;
+	clockid_t clock;
+
+	/* the process's own to the ns, its children's in ticks only */
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &own))
+		return 0;
+	if (read_field(pid, 16, &user) != 1 || read_field(pid, 17, &system) != 1)
+		user = system = 0;
+	return (uint64_t)own.tv_sec * 1000000000u + (uint64_t)own.tv_nsec +
+	       (user + system) * (1000000000u / per_second);
+}
+
 uint64_t dt_status_stack(pid_t pid)
 {
 	unsigned long long end;

@@ -21,6 +21,10 @@ uint64_t dt_status_stack(pid_t pid);
 /* The same as dt_status_made(), of now. */
 uint64_t dt_status_now(void);
 
+/* Returns the processor time that a process has taken, and those of its children that have ended
+ * and been waited for, with theirs; ns. 0: it has gone. */
+uint64_t dt_status_taken(pid_t pid);
+
 /* Looks whether a process is stopped by a signal (SIGSTOP, SIGTSTP, ...). False also when it has
  * gone. */
 bool dt_status_stopped(pid_t pid);

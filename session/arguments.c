@@ -117,7 +117,7 @@ static void set_type(struct dt_item *item, const char *type)
 {
 	struct dt_signature_type t;
 
-	if (dt_signature_type(type, strlen(type), &t) && t.size && t.size <= 8)
+	if (dt_signature_type(type, strcspn(type, "#"), &t) && t.size && t.size <= 8)
 		item->from.size = t.size;
 	item->from.is_signed = type[0] == 'i' || type[0] == 'e';
 	item->from.is_float = type[0] == 'f';

@@ -36,18 +36,8 @@
 	"traced of it: C libraries that it uses (-F 'libc.so.6:*'), programs that it runs "        \
 	"(--follow), what it does in the kernel (-k)"
 
-#define LONG_ATTACH 100000000u /* ns: an attach that took longer is mentioned to the user */
-
-/*
- * Tells whether a program is static: it has no dynamic linker that tells when threads are set up.
- */
-static bool is_static(const struct dt_target *t)
-{
-	for (size_t i = 0; i < t->n; i++)
-		if (t->module[i].file->elf->interp)
-			return false;
-	return true;
-}
+#define START_NS    5000000000u /* after this time a C library will not register rseq any more */
+#define LONG_ATTACH 100000000u	/* ns: an attach that took longer is mentioned to the user */
 
 int dt_session_say_untraceable(const struct dt_target *t, const char *path, struct dt_error *e)
 {
@@ -87,7 +77,7 @@ pid_t dt_session_start(struct dt_session *s, struct dt_launch *l, struct dt_erro
 	    dt_target_scan(t, &s->targets, true, e) < 0 || dt_target_any(t, e) < 0)
 		goto fail;
 	t->first_image = true;
-	if (is_static(t)) {
+	if (dt_target_is_static(t)) {
 		size_t sites;
 
 		dt_target_sites(t, &sites);
@@ -95,15 +85,12 @@ pid_t dt_session_start(struct dt_session *s, struct dt_launch *l, struct dt_erro
 			dt_session_say_untraceable(t, path, e);
 			goto fail;
 		}
-		rc = dt_launch_until_rseq(pid);
-		if (rc == 1) {
-			dt_target_find_threads(t, pid, dt_thread_pointer(pid), true);
-			dt_connect(t, true, NULL);
-		}
+		rc = dt_target_begin(t, pid, START_NS);
+		dt_process_note_slow(s, t);
 	}
 	dt_process_add(s, t);
 	/* tracepoints in a library are set later, when it has been loaded */
-	if (dt_session_device_points(s, e) < 0 && is_static(t)) {
+	if (dt_session_device_points(s, e) < 0 && dt_target_is_static(t)) {
 		t = NULL; /* it belongs to the session by now */
 		goto fail;
 	}
@@ -182,6 +169,7 @@ int dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
 		return -1;
 	pthread_mutex_lock(&s->lock);
 	t->others = &s->first;
+	t->lifts = s->lifts;
 	t->named = true;
 	dt_program_note(s, pid);
 	/* everything slow (files, symbols, patterns) is done before anything is stopped */
@@ -218,6 +206,7 @@ int dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
 	t->stop_ns = one.stopped_for;
 	if (rc < 0 || dt_target_scan(t, &s->targets, false, e) < 0 || dt_target_any(t, e) < 0)
 		goto fail;
+	dt_process_note_slow(s, t);
 	dt_process_add(s, t);
 	/*
 	 * the rings were open meanwhile; the file says for each module from when on it is complete

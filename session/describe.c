@@ -2,6 +2,7 @@
 /* Describes a pc to the trace file when it first appears: function, kind of site, values with a
  * meaning. */
 #include "session/describe.h"
+#include "session/function-names.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "hook/probes.h"
 #include "symbols/described.h"
 #include "symbols/nameless.h"
+#include "symbols/pattern.h"
 #include "session/kernel-ranges.h"
 #include "session/thread-table.h"
 #include "session/sieve.h"
@@ -193,35 +195,6 @@ static const struct dt_elf_site *site_of(const struct dt_elf *elf, uint64_t pc)
 	return site && site->back && site->address + site->back == pc ? site : NULL;
 }
 
-/* Looks for a name of a function by which a caller imports it. */
-struct imported {
-	const struct dt_files *files;
-	const char *name; /* NULL: none yet */
-};
-
-static bool note_import(void *ctx, const char *name)
-{
-	struct imported *k = ctx;
-
-	for (struct dt_file *f = k->files->first; f && !k->name; f = f->next)
-		if (f->caller && dt_file_imports(f, name))
-			k->name = name;
-	return k->name;
-}
-
-/* Returns the name of a function: where it is recorded in certain modules' calls, the one by which
- * these call it, unless only compilers can read that. */
-static const char *name_of(struct dt_session *s, const struct dt_file *file,
-			   const struct dt_symtab *symtab, const struct dt_function *f)
-{
-	struct imported k = {&s->targets.files, NULL};
-
-	if (!file->crossing || note_import(&k, f->linkage))
-		return f->name;
-	dt_symtab_aliases_of(symtab, f->address, note_import, &k);
-	return k.name && strncmp(k.name, "_Z", 2) && strncmp(k.name, "_R", 2) ? k.name : f->name;
-}
-
 /* Writes the row of a function, and returns its number; -1: it can not be written. */
 static int64_t put_function(struct dt_session *s, const struct dt_function_row *f)
 {
@@ -242,11 +215,13 @@ static int64_t function_row(struct dt_session *s, const struct dt_module *m, uin
 				      .name = "",
 				      .file = "",
 				      .signature = signature};
-	char unnamed[DT_NAMELESS];
+	char unnamed[DT_NAMELESS], others[DT_OTHER_NAMES];
 	int64_t row;
 
 	if (f) {
-		out.name = name_of(s, m->file, symtab, f);
+		out.name = dt_function_name(s, m->file, f);
+		if (f->address == address)
+			out.others = dt_function_others(symtab, f, out.name, others);
 		out.size = f->size;
 		dt_symtab_line(symtab, f->address, &out.file, &out.line);
 	} else {
@@ -560,28 +535,29 @@ static void describe_kernel(struct dt_session *s, const struct dt_record *r,
  * chosen now: the record that is described may be from before a command that switched the function
  * off.
  */
-static bool is_entry_alone(const struct dt_file *f, uint64_t function)
+static bool is_entry_alone(struct dt_file *f, uint64_t function)
 {
 	const uint8_t *chosen = f->once ? f->once : f->chosen;
+	const uint32_t *site;
 	bool any = false;
+	size_t n;
 
 	if (!chosen)
 		return false;
-	for (size_t i = 0; i < f->elf->sites; i++) {
-		const struct dt_elf_site *x = &f->elf->site[i];
+	site = dt_file_sites_of(f, function, &n);
+	for (size_t i = 0; i < n; i++) {
+		uint8_t kind = f->elf->site[site[i]].kind;
 
-		if (x->function != function || x->kind == DT_ELF_EVENT || x->kind == DT_ELF_ENTRY ||
-		    x->kind == DT_ELF_PROBE_ENTRY)
+		if (kind == DT_ELF_EVENT || kind == DT_ELF_ENTRY || kind == DT_ELF_PROBE_ENTRY)
 			continue;
-		if (chosen[i])
+		if (chosen[site[i]])
 			return false;
 		any = true;
 	}
 	return any;
 }
 
-/* Returns the site of a call in a program, an entry or an exit; NULL: there is none at pc. */
-static const struct dt_elf_site *call_site(const struct dt_module *m, uint64_t pc)
+const struct dt_elf_site *dt_describe_call_site(const struct dt_module *m, uint64_t pc)
 {
 	return m->file->probed ? dt_probes_site(m, pc) : site_of(m->file->elf, pc - m->bias);
 }
@@ -591,7 +567,7 @@ bool dt_describe_is_call(struct dt_session *s, const struct dt_record *r)
 	struct dt_target *t;
 	struct dt_module *m = locate(s, r, &t);
 
-	return m && call_site(m, r->pc);
+	return m && dt_describe_call_site(m, r->pc);
 }
 
 enum dt_stack_record dt_describe_stack(struct dt_session *s, const struct dt_record *r)
@@ -649,7 +625,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 		describe_point(s, m, point, first, text, row);
 		return;
 	}
-	site = call_site(m, r->pc);
+	site = dt_describe_call_site(m, r->pc);
 	if (!site)
 		return;
 	if (m->file->probed)

@@ -48,12 +48,23 @@ static int done(struct dt_session *s, struct dt_sieve *v, int rc)
 	return rc;
 }
 
+static int refuse_budget(const char *command, struct dt_error *e)
+{
+	return dt_fail(
+		e,
+		"%s: this session has a budget: of functions that it has switched off, calls "
+		"would be missing",
+		command);
+}
+
 static int refuse(const struct dt_session *s, const char *command, struct dt_error *e)
 {
 	if (s->options.policy == DT_OVERWRITE && !dt_word_is(command, "filter"))
 		return dt_fail(e,
 			       "%s: this session reads its records at the end only (-p overwrite)",
 			       command);
+	if (s->throttle && !dt_word_is(command, "snapshot"))
+		return refuse_budget(command, e);
 	if (s->has_log && dt_word_is(command, "snapshot"))
 		return dt_fail(e, "snapshot: this session has no trace file (-o)");
 	return 0;
@@ -343,6 +354,8 @@ static int snapshot(struct dt_session *s, const struct dt_asker *who, char *cons
 			return dt_fail(e, "snapshot: nothing is being recorded");
 		return dt_snapshot_wait(s, dt_snapshot_ask(s, text, "a command"), e);
 	}
+	if (s->throttle)
+		return refuse_budget("snapshot ... if", e);
 	length = dt_sieve_snapshot(text, &words, &why);
 	if (length < 0)
 		return dt_fail(e, "snapshot: %s", why.text);

@@ -114,7 +114,7 @@ static void fold_ended(struct dt_session *s)
 			continue;
 		if (is_covered(s, t)) {
 			pthread_mutex_lock(&s->lock);
-			dt_target_fold(t);
+			dt_target_fold(t, &s->targets.files);
 			pthread_mutex_unlock(&s->lock);
 		} else {
 			alone = true;
@@ -128,7 +128,7 @@ static void fold_ended(struct dt_session *s)
 	dt_process_adopt_strays(s);
 	for (struct dt_target *t = s->first; t; t = t->next)
 		if (t->ended && !t->last)
-			dt_target_fold(t);
+			dt_target_fold(t, &s->targets.files);
 	pthread_mutex_unlock(&s->lock);
 	malloc_trim(0); /* each process had megabytes */
 }

@@ -16,6 +16,7 @@
 #include "arch/arch.h"
 #include "hook/probes.h"
 #include "hook/target-modules.h"
+#include "hook/target-threads.h"
 #include "process/launch.h"
 #include "process/memory.h"
 #include "session/device.h"
@@ -25,6 +26,9 @@
 #include "session/recorder.h"
 #include "session/programs.h"
 
+/* ns: for so long a static program may take until its C library is ready; the others wait
+ * meanwhile, and it is recorded all the same, but slowly */
+#define START_NS   500000000u
 #define EXEC_TRIES 500 /* of 20 us or more: until a thread whose execve has failed has to stop */
 #define TRACE_EXEC (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
 
@@ -159,6 +163,7 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	struct dt_target *old = dt_session_find(s, pid), *t;
 	struct dt_error e;
 	bool ours, named, again;
+	size_t sites;
 	uint32_t id;
 
 	dt_births_take(s);
@@ -185,6 +190,7 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	t->ppid = ppid;
 	t->held = pid;
 	t->others = &s->first;
+	t->lifts = s->lifts;
 	/* a process that the user named is it whatever it executes (env, nice, a shell's exec) */
 	if (s->options.follow || named)
 		dt_program_note(s, pid);
@@ -203,6 +209,10 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 		dt_target_close(t);
 		return;
 	}
+	dt_target_sites(t, &sites);
+	if (sites && dt_target_is_static(t))
+		dt_target_begin(t, pid, START_NS);
+	dt_process_note_slow(s, t);
 	dt_process_add(s, t);
 	t->held = 0;
 }

@@ -72,7 +72,7 @@ static const struct dt_record *corrected(struct dt_mix *m, const struct dt_recor
 }
 
 /* Adds a gap before the next record of the mix. */
-static int add_gap(struct dt_mix *m, uint64_t lost, uint64_t begin)
+static int add_gap(struct dt_mix *m, uint64_t lost, uint64_t begin, enum dt_mix_source source)
 {
 	if (m->gaps == m->gap_room) {
 		size_t room = m->gap_room ? 2 * m->gap_room : 8;
@@ -83,7 +83,7 @@ static int add_gap(struct dt_mix *m, uint64_t lost, uint64_t begin)
 		m->gap = more;
 		m->gap_room = room;
 	}
-	m->gap[m->gaps++] = (struct dt_mix_gap){m->n, lost, begin};
+	m->gap[m->gaps++] = (struct dt_mix_gap){m->n, lost, begin, source == DT_MIX_SWITCHES};
 	return 0;
 }
 
@@ -123,7 +123,8 @@ static int put(struct dt_mix *m, struct dt_session *s, struct dt_mix_core *c, st
 	 * records that have been taken, since the kernel reports it before the core goes on. */
 	if (source == DT_MIX_SWITCHES && out->ticks < c->last)
 		out->ticks = c->last;
-	if (c->source[source].lost && add_gap(m, c->source[source].lost, c->source[source].last))
+	if (c->source[source].lost &&
+	    add_gap(m, c->source[source].lost, c->source[source].last, source))
 		return -1;
 	c->source[source].lost = 0;
 	c->source[source].last = out->ticks;
@@ -158,7 +159,8 @@ static int alone(struct dt_mix *m, struct dt_mix_core *c, const struct dt_record
 {
 	m->record = r;
 	if (n && c->source[DT_MIX_RING].lost) {
-		if (add_gap(m, c->source[DT_MIX_RING].lost, c->source[DT_MIX_RING].last))
+		if (add_gap(m, c->source[DT_MIX_RING].lost, c->source[DT_MIX_RING].last,
+			    DT_MIX_RING))
 			return -1;
 		c->source[DT_MIX_RING].lost = 0;
 	}
@@ -172,7 +174,7 @@ static int alone(struct dt_mix *m, struct dt_mix_core *c, const struct dt_record
 static int tell_rest(struct dt_mix *m, struct dt_mix_core *c)
 {
 	for (unsigned i = 0; i < DT_MIX_SOURCES; i++) {
-		if (c->source[i].lost && add_gap(m, c->source[i].lost, c->source[i].last))
+		if (c->source[i].lost && add_gap(m, c->source[i].lost, c->source[i].last, i))
 			return -1;
 		c->source[i].lost = 0;
 	}

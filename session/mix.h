@@ -20,6 +20,7 @@ struct dt_mix_gap {
 		      the loss */
 	uint64_t lost;
 	uint64_t begin; /* ticks of the source's last record before the loss; 0: there is none */
+	bool switches;	/* the source is DT_MIX_SWITCHES */
 };
 
 /* What is remembered of one ring from one take to the next. */

@@ -18,6 +18,7 @@
 struct dt_options {
 	enum dt_policy policy;
 	uint64_t ring_size;	    /* bytes per core; 0: the default */
+	unsigned recorder_threads;  /* that take, encode and compress; 0: the default, 1 */
 	const char *output;	    /* the trace file; NULL: records go to the log only */
 	bool keep_old;		    /* rename a trace that is there to output.old */
 	struct dt_selection select; /* what is traced */
@@ -41,6 +42,9 @@ struct dt_options {
 	size_t snapshots;
 	const char *backtrace; /* the stacks of calls that these words mean are kept; NULL: none */
 	uint32_t backtrace_size; /* bytes of a stack, at most; 0: the default */
+	double budget;	  /* what recording may cost, as a share of the program's processor time:
+			   * functions that are called too often are switched off for a time
+			   * (session/throttle.h); 0: it may cost what it does */
 	uint64_t last_ns; /* only what was recorded in so long, at the end, is kept; 0: all */
 	bool follow;   /* trace the programs that it executes, too; then the program itself need not
 			* have anything that can be traced */

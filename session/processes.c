@@ -79,6 +79,7 @@ static void note_process(struct dt_session *s, uint32_t id, pid_t ppid, pid_t li
 
 void dt_process_note(struct dt_session *s, struct dt_target *t)
 {
+	dt_thread_table_name((uint32_t)t->pid, t->comm, sizeof(t->comm));
 	note_process(s, t->id, t->ppid, t->pid);
 }
 
@@ -192,6 +193,13 @@ static void add_user(struct dt_session *s, uid_t uid)
 		s->results.user[s->results.users++] = uid;
 }
 
+void dt_process_note_slow(struct dt_session *s, const struct dt_target *t)
+{
+	if (t->slow[0] && !s->results.slow[0])
+		dt_format(s->results.slow, sizeof(s->results.slow), "process %d, %s", t->pid,
+			  t->slow);
+}
+
 void dt_process_note_user(struct dt_session *s, const struct dt_target *t)
 {
 	struct dt_rights now;
@@ -253,6 +261,7 @@ void dt_process_add(struct dt_session *s, struct dt_target *t)
 	dt_ends_add(s->ends, t->pidfd);
 	t->next = s->first;
 	t->others = &s->first;
+	t->lifts = s->lifts;
 	s->first = t;
 	s->known_targets++;
 	s->only_pid = s->known_targets == 1 ? t->id : 0;

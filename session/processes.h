@@ -49,6 +49,9 @@ const struct dt_target *dt_process_parent(struct dt_session *s, const struct dt_
  * Returns 0, or -1 and an error. Owner thread, with the lock. */
 int dt_process_choose_memory(struct dt_session *s, struct dt_target *t, struct dt_error *e);
 
+/* Notes why the process's threads have no rseq, if that is so. */
+void dt_process_note_slow(struct dt_session *s, const struct dt_target *t);
+
 /* Looks whether a process has other credentials than when it was given its memory, and if so notes
  * both users for the message at the end of the session. */
 void dt_process_note_user(struct dt_session *s, const struct dt_target *t);

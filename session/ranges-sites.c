@@ -228,6 +228,20 @@ void dt_ranges_mask_file(struct dt_session *s, struct dt_file *f)
 		dt_file_choose_askers(f);
 }
 
+size_t dt_ranges_mask_function(struct dt_file *f, uint64_t function, bool off)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; f->masked && i < f->elf->sites; i++) {
+		if (f->elf->site[i].kind == DT_ELF_EVENT || f->elf->site[i].function != function)
+			continue;
+		f->masked[i] = off;
+		choose_site(f, i);
+		n++;
+	}
+	return n;
+}
+
 void dt_ranges_masks(struct dt_session *s)
 {
 	for (struct dt_file *f = s->targets.files.first; f; f = f->next)

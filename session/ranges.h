@@ -36,6 +36,10 @@ void dt_ranges_uniform(struct dt_session *s, bool uniform);
  * context is the session. */
 int dt_ranges_choose(void *session, struct dt_file *f, struct dt_error *e);
 
+/* Says whether the function at an address of the file may be recorded by those ranges that want it.
+ * Returns how many sites it has. */
+size_t dt_ranges_mask_function(struct dt_file *f, uint64_t function, bool off);
+
 /* Writes into one process the table in which its slow path looks events up. */
 int dt_ranges_table(struct dt_session *s, struct dt_target *t, struct dt_error *e);
 

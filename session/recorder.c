@@ -26,6 +26,7 @@
 #include "session/sieve.h"
 #include "session/snapshot.h"
 #include "session/thread-table.h"
+#include "session/throttle.h"
 #include "session/tids.h"
 #include "session/witness.h"
 
@@ -213,7 +214,8 @@ static int put_store(struct dt_session *s, unsigned core, const struct dt_mix *m
 
 		if (dt_store_put(s->store, core, m->record + at, g->at - at, 0,
 				 &s->recorder_error) ||
-		    dt_store_lose(s->store, core, g->lost, g->begin, &s->recorder_error))
+		    dt_store_lose(s->store, core, g->lost, g->switches ? g->lost : 0, g->begin,
+				  &s->recorder_error))
 			return -1;
 		at = g->at;
 	}
@@ -281,6 +283,8 @@ static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigne
 	/* these are copies: the ring's reader's, or the mixer's */
 	dt_lives_correct(s, (struct dt_record *)m->record, m->n);
 	note_threads(s, seen, m->record, m->n);
+	if (s->throttle)
+		dt_throttle_count(s, m->record, m->n);
 	if (k->witness)
 		dt_witness_records(k->witness, m->record, m->n);
 	if (s->sieve)
@@ -306,6 +310,7 @@ static int sift(struct dt_session *s, struct round *k, uint64_t until, bool end)
 	struct dt_sieve_log log = {.ctx = k, .put = put_sifted, .translate = dt_place_translate};
 	int rc;
 
+	dt_store_help(s->store);
 	pthread_mutex_lock(&s->lock);
 	k->middle = k->n;
 	rc = dt_sieve_run(s->sieve, until, end, s->has_log ? &log : NULL, &s->recorder_error);
@@ -376,6 +381,8 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 				k->until[i] = last ? ~0ull : now;
 				break;
 			}
+			if (s->store)
+				dt_store_help(s->store);
 			pthread_mutex_lock(&s->lock);
 			rc = put(s, seen, k, i, core);
 			if (!s->has_log && r->pos - r->released >= release)
@@ -406,6 +413,22 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 	return all;
 }
 
+/* Has the open chunks compressed before a flush, without the lock. */
+static void compress_open(struct dt_session *s)
+{
+	bool more;
+
+	do {
+		pthread_mutex_lock(&s->lock);
+		more = dt_store_begin_flush(s->store);
+		pthread_mutex_unlock(&s->lock);
+		if (more)
+			dt_store_help(s->store);
+		else
+			dt_store_finish(s->store);
+	} while (more);
+}
+
 static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
 {
 	uint64_t now = dt_now_ns();
@@ -414,6 +437,7 @@ static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
 	if (!dt_session_has_file(s))
 		return;
 	if (now - *flushed > FLUSH_NS) {
+		compress_open(s);
 		pthread_mutex_lock(&s->lock);
 		/* in the same transaction as the records: of what is later, the file may have the
 		 * records of one core only */
@@ -491,6 +515,8 @@ static void account(struct dt_session *s, const struct round *k, bool failed)
 		unsigned ring = i % (cores + 1);
 
 		s->results.taken += d->reader[ring].taken;
+		if (ring == cores)
+			s->results.shared += d->reader[ring].taken;
 		s->results.lost += d->reader[ring].lost_total;
 		s->results.stalls += dt_shared_ring_counts(d->shared, ring).stalls;
 	}
@@ -514,6 +540,7 @@ void *dt_recorder_main(void *session)
 		round.witness = dt_witness_new(s);
 	while (n >= 0) {
 		bool stopping = atomic_load(&s->stop_recorder);
+		int wait_ms;
 
 		dt_shared_bells(&s->targets.shared, &bells);
 		/* a flight recorder's rings are read at the end, or when a drain asks for it */
@@ -538,6 +565,12 @@ void *dt_recorder_main(void *session)
 		}
 		if (n || s->switches || s->kernel || s->log_stalled)
 			busy = dt_now_ns();
+		wait_ms = round.witness ? dt_witness_patience(round.witness)
+			  : alert	? QUIET_MS
+			  : s->has_log	? LIVE_MS
+					: IDLE_MS;
+		if (s->switches)
+			wait_ms = dt_switches_patience(s->switches, wait_ms);
 		if (n) {
 			alert = false; /* what was taken has to be in the file soon */
 			continue;
@@ -555,11 +588,7 @@ void *dt_recorder_main(void *session)
 			alert = true; /* one more round for what came just before the alert */
 			continue;
 		}
-		sleep_until_bell(s, &bells,
-				 round.witness ? dt_witness_patience(round.witness)
-				 : alert       ? QUIET_MS
-				 : s->has_log  ? LIVE_MS
-					       : IDLE_MS);
+		sleep_until_bell(s, &bells, wait_ms);
 		alert = false;
 	}
 	account(s, &round, n < 0);

@@ -5,6 +5,8 @@
 #include "core/text.h"
 #include "process/pid-namespace.h"
 
+#define SLOW_MANY 10000 /* so many slow records are mentioned */
+
 static void say_broken(const struct dt_results *r, const struct dt_say *say)
 {
 	char rings[512];
@@ -104,6 +106,35 @@ static void say_stacks(const struct dt_results *r, const struct dt_options *o,
 		       (unsigned long)r->stackless, (unsigned long)(r->stacks + r->stackless));
 }
 
+/* What was not recorded because of the budget. */
+static void say_budget(const struct dt_results *r, const struct dt_options *o,
+		       const struct dt_say *say)
+{
+	if (!r->off_functions)
+		return;
+	if (r->off_all)
+		dt_say(say, "--budget: in the end all functions were off: each costs more than the "
+			    "budget allows; a larger one, or fewer functions (-F), record some");
+	dt_say(say,
+	       "%lu function%s switched off for part of the time to keep to the budget, with some "
+	       "%lu calls%s%s: devtrace report --budget %s",
+	       (unsigned long)r->off_functions, r->off_functions == 1 ? " was" : "s were",
+	       (unsigned long)r->off_calls, r->off_most[0] ? ", most of them of " : "", r->off_most,
+	       o->output);
+}
+
+/* Records that took ten times as long as others do. */
+static void say_slow(const struct dt_results *r, const struct dt_say *say)
+{
+	if (r->shared < SLOW_MANY || r->shared < r->taken / 100)
+		return;
+	dt_say(say,
+	       "%lu of %lu records took some 0.4 us each, ten times what others do, since the kernel "
+	       "keeps no rseq for the threads that made them%s%s (doc/probes.md, \"Threads without "
+	       "rseq\")",
+	       (unsigned long)r->shared, (unsigned long)r->taken, r->slow[0] ? ": " : "", r->slow);
+}
+
 void dt_results_say(const struct dt_results *r, const struct dt_options *o,
 		    const struct dt_say *say)
 {
@@ -112,6 +143,8 @@ void dt_results_say(const struct dt_results *r, const struct dt_options *o,
 	say_processes(r, o, say);
 	say_broken(r, say);
 	say_stacks(r, o, say);
+	say_budget(r, o, say);
+	say_slow(r, say);
 	if (r->lost)
 		dt_say(say, "%lu records, %lu lost: larger rings (-b) lose fewer, -p wait none%s",
 		       (unsigned long)r->taken, (unsigned long)r->lost,

@@ -13,6 +13,8 @@
 
 struct dt_results {
 	uint64_t taken, lost; /* records; valid when the recorder has ended */
+	uint64_t shared;      /* how many of them were made by threads without rseq */
+	char slow[192];	      /* the first process known to have such threads, and why; "": none */
 	/* what the session's filter has left out: calls, and records; and how many calls were
 	 * written undecided, because they were held for too long */
 	uint64_t left_out, left_records, kept_undecided;
@@ -21,9 +23,14 @@ struct dt_results {
 	char until[200];       /* the call that ended the recording; "": none did */
 	char snapshots[2048];  /* a line for each, without the last newline */
 	char unsignalled[160]; /* why a signal could not be sent; "": none was to be, or it was */
-	uint64_t stalls;       /* how often a thread waited for room in a ring */
-	bool left_as_it_was;   /* there was no record, so the trace file is the one from before */
-	uint64_t stop_ns;      /* the longest time for which a process's threads were stopped, ns */
+	/* of --budget: how many functions were off for a time, how often all of them together, how
+	 * many calls they are thought to have made then, and the one with most of these */
+	uint64_t off_functions, off_times, off_calls;
+	char off_most[128];
+	bool off_all; /* in the end, all that was called was off: the budget is too small for any */
+	uint64_t stalls;     /* how often a thread waited for room in a ring */
+	bool left_as_it_was; /* there was no record, so the trace file is the one from before */
+	uint64_t stop_ns;    /* the longest time for which a process's threads were stopped, ns */
 	/* the most sites that were switched in one process, and the time that this took, ns */
 	uint64_t switched, switch_ns;
 	char note[256];	     /* something the user should know */

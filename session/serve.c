@@ -21,6 +21,7 @@
 #include "hook/probes.h"
 #include "hook/target-detach.h"
 #include "hook/target-modules.h"
+#include "hook/target-rseq.h"
 #include "hook/target-switch.h"
 #include "hook/target-threads.h"
 #include "process/launch.h"
@@ -36,6 +37,7 @@
 #include "session/processes.h"
 #include "session/recorder.h"
 #include "session/thread-table.h"
+#include "session/throttle.h"
 #include "process/status.h"
 
 #define PATIENCE 10000000000u /* ns of trying to stop threads, until a library is left out */
@@ -180,8 +182,11 @@ static bool modules_changed(struct dt_session *s, const struct dt_shared *m,
 	if (dt_target_scan(t, &s->targets, quiet, &why) < 0)
 		return !try_again(s, t, &why);
 	t->busy_since = 0;
-	if (quiet && !t->fast && dt_target_find_threads(t, (pid_t)q->tid, q->fs, false))
+	if (quiet && !t->fast && dt_target_find_threads(t, (pid_t)q->tid, q->fs, false)) {
 		dt_connect(t, true, NULL); /* vfork is connected only where there is rseq */
+		dt_target_check_rseq(t);
+	}
+	dt_process_note_slow(s, t);
 	dt_session_device_follow(s, t);
 	dt_process_note_modules(s, t);
 	end_if_sledless(s, t);
@@ -491,6 +496,7 @@ size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 	confine(s);
 	asked(s);
 	dt_session_device_tick(s);
+	dt_throttle_look(s);
 	dt_session_jit_look(s);
 	for (struct dt_target *t = s->first; t; t = t->next)
 		live += !t->ended;

@@ -21,6 +21,7 @@
 
 #include "arch/arch.h"
 #include "hook/calibrate.h"
+#include "hook/probes.h"
 #include "hook/target-detach.h"
 #include "hook/target-modules.h"
 #include "process/memory.h"
@@ -40,6 +41,7 @@
 #include "session/recorder.h"
 #include "session/serve.h"
 #include "session/server.h"
+#include "session/throttle.h"
 #include "session/tids.h"
 #include "session/sieve.h"
 #include "session/snapshot.h"
@@ -60,6 +62,13 @@ static void store_cost(struct dt_session *s, const char *kind, const struct dt_c
 	dt_store_meta(s->store, name, text, NULL);
 }
 
+/* Are the calls that the program makes of libraries recorded, all of them, and no others? */
+static bool is_libraries_alone(const struct dt_options *o)
+{
+	return o->libcalls && !*o->libcalls && !o->select.n && !o->points && !o->arguments &&
+	       !o->kernel && !o->filter && !o->sums && !o->idle && !o->stopped && !o->last_ns;
+}
+
 /* Stores where and how the session records, for readers of the file. */
 static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 {
@@ -77,6 +86,8 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 	 * of each */
 	dt_store_meta(s->store, "revision", "2", NULL);
 	dt_store_meta(s->store, "whole_until", "0", NULL);
+	if (is_libraries_alone(&s->options))
+		dt_store_meta(s->store, "calls", "libraries", NULL);
 	dt_format(text, sizeof(text), "%lu", (unsigned long)s->options.ring_size);
 	dt_store_meta(s->store, "ring_size", text, NULL);
 	dt_format(text, sizeof(text), "%u", s->targets.shared.geometry.cores);
@@ -88,6 +99,11 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 	store_cost(s, "entry", &costs->entry);
 	store_cost(s, "exit", &costs->exit);
 	store_cost(s, "point", &costs->point);
+	if (s->options.budget) {
+		dt_format(text, sizeof(text), "%lu.%02lu", (unsigned long)(s->options.budget * 100),
+			  (unsigned long)(s->options.budget * 10000 + 0.5) % 100);
+		dt_store_meta(s->store, "budget", text, NULL);
+	}
 	for (unsigned i = 0; s->offset && i < s->targets.shared.geometry.cores; i++) {
 		char name[32];
 
@@ -162,6 +178,8 @@ static int check_sums(const struct dt_options *o, struct dt_error *e)
 
 static int check_words(const struct dt_options *o, struct dt_error *e)
 {
+	if (dt_throttle_check(o, e) < 0)
+		return -1;
 	if (o->filter && dt_sieve_check(o->filter, e) < 0)
 		return -1;
 	return o->sums || o->until || o->signals || o->snapshots || o->last_ns || o->backtrace ||
@@ -248,7 +266,7 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 		goto fail;
 	if (o->output) {
 		s->store = dt_store_create_late(o->output, o->keep_old, dt_describe, s, e);
-		if (!s->store)
+		if (!s->store || dt_store_threads(s->store, o->recorder_threads, e) < 0)
 			goto fail;
 		store_meta(s, &costs);
 	}
@@ -265,6 +283,11 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 		dt_store_clock(s->store, began.ticks, began.mono, began.real, NULL);
 		dt_store_clock(s->store, now.ticks, now.mono, now.real, NULL);
 	}
+	s->lifts = dt_throttle_lifts(o);
+	if (o->budget && !(s->throttle = dt_throttle_new(s, &costs))) {
+		dt_fail(e, "out of memory");
+		goto fail;
+	}
 	if (!needs_sieve(o) || (s->sieve = dt_sieve_new(s, e)))
 		return 0;
 fail:
@@ -274,6 +297,7 @@ fail:
 	dt_session_device_free(s);
 	dt_kernel_close(s->kernel);
 	dt_switches_close(s->switches);
+	dt_throttle_free(s->throttle);
 	free(s->offset);
 	dt_domains_free(s);
 	return -1;
@@ -323,6 +347,7 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 		dt_pauses_end(s);
 		dt_helds_end(s);
 		dt_births_end(s);
+		dt_throttle_end(s);
 		dt_clock_store(s);
 		dt_format(text, sizeof(text), "%lu", (unsigned long)s->results.stop_ns);
 		dt_store_meta(s->store, "longest_stop", text, NULL);
@@ -346,8 +371,10 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 	dt_session_device_free(s);
 	dt_kernel_close(s->kernel);
 	dt_switches_close(s->switches);
+	dt_throttle_free(s->throttle);
 	free(s->offset);
 	dt_domains_free(s);
+	dt_probes_free_donors(&s->targets.files);
 	dt_files_free(&s->targets.files);
 	free(s->thread);
 	free(s->held);
@@ -398,6 +425,14 @@ static void remember(struct dt_session *s, const struct dt_target *t)
 	}
 }
 
+static const char *why_left(const struct dt_target *t, size_t left)
+{
+	if (t->confined)
+		return "it has confined itself by seccomp, and unmapping them might be its end";
+	return left == DT_CODE_SIZE ? "a thread may still return into it"
+				    : "the kernel may still note there on which core a thread is";
+}
+
 /* Detaches every target that is left: switches its sites off, puts its bytes back, unmaps our
  * memory. */
 static int detach_all(struct dt_session *s, struct dt_error *e)
@@ -421,11 +456,8 @@ static int detach_all(struct dt_session *s, struct dt_error *e)
 		}
 		if (left)
 			dt_format(s->results.note, sizeof(s->results.note),
-				  "process %d keeps %zu bytes of devtrace's code mapped: %s",
-				  t->pid, left,
-				  t->confined ? "it has confined itself by seccomp, and unmapping "
-						"them might be its end"
-					      : "a thread may still return into it");
+				  "process %d keeps %zu bytes of devtrace's memory mapped: %s",
+				  t->pid, left, why_left(t, left));
 		remember(s, t);
 		if (rc == 0 && !left) /* otherwise its descriptors may still be needed */
 			dt_target_end(t);

@@ -34,15 +34,8 @@ static struct dt_left_out_row *left_of(struct dt_sieve *v, uint32_t function)
 	return &v->left[function].row;
 }
 
-void dt_sieve_count(struct dt_sieve *v, uint32_t function, uint64_t ticks, uint64_t children,
-		    bool outermost)
+void dt_sieve_add_left(struct dt_left_out_row *l, uint64_t ticks, uint64_t children, bool outermost)
 {
-	struct dt_left_out_row *l = left_of(v, function);
-
-	v->counts.calls++;
-	if (!l)
-		return;
-	l->function = function;
 	if (ticks == UINT64_MAX) {
 		l->untimed++;
 		return;
@@ -56,12 +49,44 @@ void dt_sieve_count(struct dt_sieve *v, uint32_t function, uint64_t ticks, uint6
 	l->self += ticks > children ? ticks - children : 0;
 }
 
+void dt_sieve_merge_left(struct dt_sieve *v, const struct dt_left_out_row *some)
+{
+	struct dt_left_out_row *l = left_of(v, some->function);
+
+	v->counts.calls += some->calls + some->untimed;
+	if (!l)
+		return;
+	l->function = some->function;
+	if (some->calls && (!l->calls || some->min < l->min))
+		l->min = some->min;
+	if (some->max > l->max)
+		l->max = some->max;
+	l->calls += some->calls;
+	l->untimed += some->untimed;
+	l->total += some->total;
+	l->self += some->self;
+}
+
+void dt_sieve_count(struct dt_sieve *v, uint32_t function, uint64_t ticks, uint64_t children,
+		    bool outermost)
+{
+	struct dt_left_out_row *l = left_of(v, function);
+
+	v->counts.calls++;
+	if (!l)
+		return;
+	l->function = function;
+	dt_sieve_add_left(l, ticks, children, outermost);
+}
+
 /* ---- ends of calls ---- */
 
 void dt_sieve_decide(struct dt_sieve *v, uint32_t verdict, bool keep)
 {
-	if (verdict >= VERDICT_FIRST && v->verdict[verdict].is == UNDECIDED)
-		v->verdict[verdict].is = keep ? VERDICT_KEEP : VERDICT_DROP;
+	if (verdict < VERDICT_FIRST || v->verdict[verdict].is != UNDECIDED)
+		return;
+	v->verdict[verdict].is = keep ? VERDICT_KEEP : VERDICT_DROP;
+	dt_sieve_request_decided(v, verdict);
 }
 
 void dt_sieve_tell_sums(struct dt_sieve *v, const struct sieve_thread *t, const struct stack *s,
@@ -127,6 +152,12 @@ static void pop(struct dt_sieve *v, struct sieve_thread *t, struct stack *s,
 	if (dt_verdict_is(v, f->verdict) == VERDICT_DROP)
 		dt_sieve_count(v, f->function, how->flags & DT_CALL_UNKNOWN ? UINT64_MAX : ticks,
 			       f->children, outermost);
+	else if (f->within && dt_verdict_is(v, f->verdict) == UNDECIDED)
+		dt_sieve_request_left(v, f->verdict, f->function,
+				      how->flags & DT_CALL_UNKNOWN ? UINT64_MAX : ticks,
+				      f->children, outermost);
+	if (f->request)
+		dt_sieve_request_end(v, t);
 	if (!how->result) { /* its exit may come after all: this was another stack, perhaps */
 		t->gone[t->gone_at].sp = f->sp;
 		t->gone[t->gone_at].function = f->function;
@@ -152,7 +183,8 @@ static void end_chain(struct dt_sieve *v, struct sieve_thread *t, struct stack *
 		if (fits(v, t, &s->frame[i], how))
 			dt_sieve_decide(v, s->frame[i].verdict, true);
 	for (uint32_t i = s->n - n; i < s->n; i++)
-		dt_sieve_decide(v, s->frame[i].verdict, false);
+		if (!s->frame[i].within)
+			dt_sieve_decide(v, s->frame[i].verdict, false);
 	for (; n; n--)
 		pop(v, t, s, how);
 }
@@ -204,6 +236,21 @@ static uint32_t judge_begin(struct dt_sieve *v, const struct frame *f, const str
 	return v->looks_at_end ? dt_verdict_new(v) : VERDICT_KEEP;
 }
 
+/* Returns the verdict on a call whose end is not known: it begins no request. */
+static uint32_t alone_in_request(struct dt_sieve *v, struct sieve_thread *t, struct stack *s,
+				 struct frame *f)
+{
+	uint32_t verdict = t->in_request ? t->request : VERDICT_DROP;
+
+	if (dt_verdict_is(v, verdict) == VERDICT_DROP)
+		dt_sieve_count(v, f->function, UINT64_MAX, 0, true);
+	else if (dt_verdict_is(v, verdict) == UNDECIDED)
+		dt_sieve_request_left(v, verdict, f->function, UINT64_MAX, 0, true);
+	t->alone = *f;
+	t->alone_stack = s;
+	return dt_sieve_remember(v, t, f->sp, verdict);
+}
+
 static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct dt_record *r,
 		      unsigned core, const struct dt_store_place *at)
 {
@@ -241,6 +288,8 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 				      dt_filter_begin(v->filter, c, around)};
 	if (v->sums || v->filter_texts)
 		dt_sieve_sums_begin(v, f, c, caller ? caller->note : s->note, r, core);
+	if (at->place == DT_SITE_ENTRY_ALONE && v->requests)
+		return alone_in_request(v, t, s, f);
 	if (at->place == DT_SITE_ENTRY_ALONE) { /* its end is not known */
 		bool keep = f->wanted;
 
@@ -259,7 +308,8 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 		t->alone_stack = s;
 		return dt_sieve_remember(v, t, r->sp, keep ? VERDICT_KEEP : VERDICT_DROP);
 	}
-	f->verdict = judge_begin(v, f, jumped ? caller : NULL);
+	f->verdict = v->requests ? dt_sieve_request_begin(v, t, f)
+				 : judge_begin(v, f, jumped ? caller : NULL);
 	++*open;
 	s->n++;
 	v->frames++;
@@ -298,7 +348,9 @@ static uint32_t orphan(struct dt_sieve *v, struct sieve_thread *t, const struct 
 		}
 	if (v->late) /* its entry may have been written before */
 		return VERDICT_KEEP;
-	wanted = dt_filter_place(v->filter, dt_sieve_core(r, core), r->tid) &&
+	if (v->requests && t->in_request && dt_verdict_is(v, t->request) != VERDICT_DROP)
+		return dt_verdict_hold(v, t->request);
+	wanted = !v->requests && dt_filter_place(v->filter, dt_sieve_core(r, core), r->tid) &&
 		 dt_filter_begin(v->filter, &c, dt_filter_nobody(v->filter)) &&
 		 (!v->looks_at_end || dt_filter_end(v->filter, &c));
 	if (!wanted)
@@ -318,7 +370,8 @@ static uint32_t jump(struct dt_sieve *v, struct sieve_thread *t, struct stack *s
 	/* a loop of tail calls must not fill the memory; pairing does the same. What has been
 	 * popped undecided could not be counted later */
 	if (chain_length(s) > CHAIN) {
-		dt_sieve_decide(v, f->verdict, true);
+		if (!f->within)
+			dt_sieve_decide(v, f->verdict, true);
 		pop(v, t, s, &left);
 	}
 	return verdict;
@@ -428,6 +481,9 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 			dt_sieve_free_copy(v, t);
 		return verdict;
 	}
+	/* of a thread of which all calls are written, its events are, too */
+	if (v->requests && !t->whole)
+		return dt_sieve_remember(v, t, r->sp, t->in_request ? t->request : VERDICT_DROP);
 	/* what is no call is wanted as its core and thread are */
 	return dt_sieve_remember(v, t, r->sp,
 				 dt_filter_place(v->filter, dt_sieve_core(r, core), r->tid)
@@ -463,9 +519,12 @@ static void close_open(struct dt_sieve *v, struct sieve_thread *t, struct stack 
 {
 	const struct ending open = {v->now, NULL, DT_CALL_OPEN};
 
-	dt_sieve_decide(v, f->verdict, fits(v, t, f, &open));
+	if (!f->within)
+		dt_sieve_decide(v, f->verdict, fits(v, t, f, &open));
 	if (dt_verdict_is(v, f->verdict) == VERDICT_DROP)
 		dt_sieve_count(v, f->function, UINT64_MAX, 0, true);
+	else if (f->within && dt_verdict_is(v, f->verdict) == UNDECIDED)
+		dt_sieve_request_left(v, f->verdict, f->function, UINT64_MAX, 0, true);
 	dt_sieve_tell_sums(v, t, s, f, &open);
 }
 

@@ -39,6 +39,8 @@ static void reopen(struct dt_sieve *v)
 
 		if (t)
 			dt_sieve_decide(v, t->alone.verdict, true);
+		if (t && t->in_request)
+			dt_sieve_request_end(v, t);
 		for (uint32_t k = 0; t && k < t->stacks; k++) {
 			struct stack *s = t->stack[k];
 			uint32_t around = dt_filter_nobody(v->filter);
@@ -48,6 +50,7 @@ static void reopen(struct dt_sieve *v)
 				struct frame *f = &s->frame[n];
 
 				dt_sieve_decide(v, f->verdict, true);
+				f->request = f->within = false;
 				around = dt_filter_around(v->filter, around, f->function);
 				f->around = (uint8_t)around;
 			}
@@ -82,6 +85,7 @@ int dt_sieve_change(struct dt_sieve *v, const char *words, struct dt_error *e)
 	v->one_rule = false;
 	dt_sieve_sums_texts(v);
 	v->looks_at_end = dt_filter_looks_at_end(f);
+	v->requests = dt_filter_has_requests(f);
 	v->least = (uint64_t)dt_filter_least(f);
 	note_words(v, words);
 	reopen(v);

@@ -12,9 +12,14 @@
 /* Waits of a thread that are remembered: those that the sieve, which is behind, may ask about. */
 #define HOLDS 1024u
 
+struct sieve_holds {
+	uint64_t found; /* what find() returned last: what is asked next is mostly close by */
+	struct sieve_hold at[HOLDS];
+};
+
 static struct sieve_hold *hold_at(const struct sieve_thread *t, uint64_t number)
 {
-	return &t->hold[number % HOLDS];
+	return &t->hold->at[number % HOLDS];
 }
 
 /* Puts a wait where it belongs in time: those that are taken together come in any order. */
@@ -52,7 +57,7 @@ void dt_sieve_held(struct dt_sieve *v, uint32_t tid, uint64_t begin, uint64_t en
 	struct sieve_thread *t = dt_sieve_thread_of(v, &r, 0);
 
 	if (t && !t->hold)
-		t->hold = malloc(HOLDS * sizeof(*t->hold));
+		t->hold = calloc(1, sizeof(*t->hold));
 	if (!t || !t->hold) {
 		v->no_memory = true;
 		return;
@@ -60,36 +65,69 @@ void dt_sieve_held(struct dt_sieve *v, uint32_t tid, uint64_t begin, uint64_t en
 	put(t, begin, end, record);
 }
 
+/* The number of the oldest wait that is remembered. */
+static uint64_t oldest_of(const struct sieve_thread *t)
+{
+	return t->holds > HOLDS ? t->holds - HOLDS : 0;
+}
+
+/* Tells whether find() returns `number'. */
+static bool is_found(const struct sieve_thread *t, uint64_t number, uint64_t ticks)
+{
+	return number >= oldest_of(t) && number <= t->holds &&
+	       (number == oldest_of(t) || hold_at(t, number - 1)->begin < ticks) &&
+	       (number == t->holds || hold_at(t, number)->begin >= ticks);
+}
+
+/* Returns the number of the first remembered wait that does not begin before a time; t->holds: all
+ * do. Waits follow each other in time and do not overlap (put()). */
+static uint64_t find(const struct sieve_thread *t, uint64_t ticks)
+{
+	uint64_t low = oldest_of(t), high = t->holds, found = t->hold->found;
+
+	if (is_found(t, found, ticks))
+		return found;
+	if (is_found(t, found + 1, ticks))
+		return t->hold->found = found + 1;
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (hold_at(t, middle)->begin < ticks)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return t->hold->found = low;
+}
+
 uint64_t dt_sieve_held_between(const struct sieve_thread *t, uint64_t begin, uint64_t end,
 			       uint64_t before)
 {
-	uint64_t held = 0, i;
+	uint64_t held, since;
 
-	for (i = 0; i < HOLDS && i < t->holds; i++) {
-		const struct sieve_hold *h = hold_at(t, t->holds - 1 - i);
-
-		if (h->end <= begin)
-			break;
-		if (h->begin < end)
-			held += (h->end < end ? h->end : end) -
-				(h->begin > begin ? h->begin : begin);
-	}
+	if (!t->holds || end <= begin)
+		return 0;
+	held = dt_sieve_held_before(t, end);
+	since = dt_sieve_held_before(t, begin);
 	/* older ones are forgotten: the sum of all when it began is left */
-	if (i == HOLDS && dt_sieve_held_before(t, end) > before)
-		held = dt_sieve_held_before(t, end) - before;
+	if (t->holds >= HOLDS && hold_at(t, oldest_of(t))->end > begin && held > before)
+		since = before;
+	held -= since;
 	return held < end - begin ? held : end - begin;
 }
 
 uint64_t dt_sieve_held_before(const struct sieve_thread *t, uint64_t ticks)
 {
-	const struct sieve_hold *h = NULL;
+	const struct sieve_hold *h;
+	uint64_t i;
 
-	for (uint64_t i = 0; i < HOLDS && i < t->holds; i++) {
-		h = hold_at(t, t->holds - 1 - i);
-		if (h->begin < ticks)
-			return h->before + ((h->end < ticks ? h->end : ticks) - h->begin);
-	}
-	return h ? h->before : 0; /* older ones are forgotten */
+	if (!t->holds)
+		return 0;
+	i = find(t, ticks);
+	if (i == oldest_of(t))
+		return hold_at(t, i)->before; /* older ones are forgotten */
+	h = hold_at(t, i - 1);
+	return h->before + ((h->end < ticks ? h->end : ticks) - h->begin);
 }
 
 void dt_sieve_capture(struct sieve_thread *t, uint64_t ticks)
@@ -105,13 +143,16 @@ void dt_sieve_capture(struct sieve_thread *t, uint64_t ticks)
 
 uint64_t dt_sieve_held_behind(const struct sieve_thread *t, uint64_t since, uint64_t ticks)
 {
-	for (uint64_t i = 0; i < HOLDS && i < t->holds; i++) {
-		const struct sieve_hold *h = hold_at(t, t->holds - 1 - i);
+	const uint64_t oldest = oldest_of(t);
+	uint64_t i;
 
-		if (h->end <= since)
-			return 0;
-		if (h->end <= ticks)
-			return h->record ? ticks - h->end : 0;
-	}
-	return 0;
+	if (!t->holds)
+		return 0;
+	i = find(t, ticks);
+	/* the last one that begins before may last until after that time */
+	if (i > oldest && hold_at(t, i - 1)->end > ticks)
+		i--;
+	if (i == oldest || hold_at(t, i - 1)->end <= since)
+		return 0;
+	return hold_at(t, i - 1)->record ? ticks - hold_at(t, i - 1)->end : 0;
 }

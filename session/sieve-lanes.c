@@ -49,7 +49,7 @@ static bool make_room(struct lane *l, size_t n)
 	return true;
 }
 
-static bool add_gap(struct lane *l, uint64_t at, uint64_t lost, uint64_t begin)
+static bool add_gap(struct lane *l, uint64_t at, const struct dt_mix_gap *gap)
 {
 	if (l->gaps == l->gap_room) {
 		size_t room = l->gap_room ? 2 * l->gap_room : 8;
@@ -60,7 +60,7 @@ static bool add_gap(struct lane *l, uint64_t at, uint64_t lost, uint64_t begin)
 		l->gap = more;
 		l->gap_room = room;
 	}
-	l->gap[l->gaps++] = (struct gap){at, lost, begin};
+	l->gap[l->gaps++] = (struct gap){at, gap->lost, gap->begin, gap->switches};
 	return true;
 }
 
@@ -92,7 +92,7 @@ int dt_sieve_take(struct dt_sieve *v, unsigned ring, unsigned core, const struct
 		return dt_fail(e, "out of memory");
 	l->core = core;
 	for (size_t i = 0; i < m->gaps; i++)
-		if (!add_gap(l, l->end + m->gap[i].at, m->gap[i].lost, m->gap[i].begin))
+		if (!add_gap(l, l->end + m->gap[i].at, &m->gap[i]))
 			return dt_fail(e, "out of memory");
 	if (!m->n)
 		return 0;

@@ -9,13 +9,23 @@
 /* Looks whether the records of a thread are to be judged one by one. */
 static bool needs_care(const struct dt_sieve *v, const struct sieve_thread *t, uint32_t function)
 {
-	return v->sums || v->filter_texts || t->whole || t->alone.call ||
-	       t->alone.verdict >= VERDICT_FIRST || v->frames >= FRAMES ||
+	return (v->sums && !dt_sieve_sums_simple(v)) || v->filter_texts || v->requests ||
+	       t->whole || t->alone.call || t->alone.verdict >= VERDICT_FIRST ||
+	       v->frames >= FRAMES ||
 	       (function < v->functions && !v->one_rule && v->changes_stack[function]);
 }
 
-/* Returns whether the call is wanted. c: its beginning; held: ticks of it in which devtrace had the
- * thread wait */
+/* Makes the beginning of a call, c, all of it. held: ticks of it in which devtrace had the thread
+ * wait */
+static void end_call(struct dt_call *c, const struct dt_record *exit, uint64_t held)
+{
+	c->end = exit->ticks;
+	c->held = held;
+	c->result = exit->value;
+	c->flags = 0;
+}
+
+/* Returns whether the call is wanted; c and held as of end_call(). */
 static bool is_wanted(struct dt_sieve *v, struct dt_call *c, uint16_t core, uint32_t around,
 		      const struct dt_record *exit, uint64_t held)
 {
@@ -23,10 +33,7 @@ static bool is_wanted(struct dt_sieve *v, struct dt_call *c, uint16_t core, uint
 		return false;
 	if (!v->looks_at_end)
 		return true;
-	c->end = exit->ticks;
-	c->held = held;
-	c->result = exit->value;
-	c->flags = 0;
+	end_call(c, exit, held);
 	return dt_filter_end(v->filter, c);
 }
 
@@ -39,7 +46,7 @@ bool dt_sieve_judge_leaf(struct dt_sieve *v, const struct dt_record *entry,
 	struct dt_call *c = &v->call;
 	struct frame *caller;
 	struct stack *s;
-	uint32_t *open;
+	uint32_t *open, note = 0;
 
 	if (!t || needs_care(v, t, function) || !(open = dt_sieve_open_count(t, function)) ||
 	    !(s = dt_sieve_place(v, t, entry->sp)))
@@ -61,12 +68,18 @@ bool dt_sieve_judge_leaf(struct dt_sieve *v, const struct dt_record *entry,
 		dt_sieve_stack_empty(v, s);
 	caller = s->n ? &s->frame[s->n - 1] : NULL;
 	dt_sieve_call_at(v, entry, function, s->depth + s->n);
+	if (v->sums)
+		note = dt_sums_begin(v->sums, c, caller ? caller->note : s->note);
 	*verdict = is_wanted(v, c, dt_sieve_core(entry, core), caller ? caller->around : s->around,
 			     exit, held)
 			   ? VERDICT_KEEP
 			   : VERDICT_DROP;
 	if (*verdict == VERDICT_DROP)
 		dt_sieve_count(v, function, ticks, 0, *open == 0);
+	if (dt_sums_counts(note)) {
+		end_call(c, exit, held);
+		dt_sieve_sums_leaf(v, c, note, s, core);
+	}
 	if (caller)
 		caller->children += ticks;
 	s->deeper = 0;

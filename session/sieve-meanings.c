@@ -59,8 +59,9 @@ void dt_sieve_function(struct dt_sieve *v, int64_t row, const struct dt_function
 				       .line = (uint32_t)f->line,
 				       .name = copied(f->name),
 				       .file = copied(f->file),
-				       .signature = copied(f->signature)};
-	if (!i->name || !i->file || !i->signature)
+				       .signature = copied(f->signature),
+				       .others = copied(f->others)};
+	if (!i->name || !i->file || !i->signature || !i->others)
 		v->no_memory = true;
 	else
 		v->changes_stack[row] = changes_stack(i->name);
@@ -159,5 +160,5 @@ static const char *type(const void *ctx, uint32_t row)
 
 struct dt_meanings dt_sieve_meanings(const struct dt_sieve *v, double ns_per_tick)
 {
-	return (struct dt_meanings){v, ns_per_tick, function, module, thread, event, type};
+	return (struct dt_meanings){v, ns_per_tick, function, module, thread, event, type, false};
 }

@@ -157,6 +157,22 @@ void dt_sieve_sums_end(struct dt_sieve *v, const struct sieve_thread *t, const s
 	dt_sieve_sums_forget(v, f);
 }
 
+bool dt_sieve_sums_simple(const struct dt_sieve *v)
+{
+	return !v->behind && !v->triggers && !v->words.backtrace;
+}
+
+void dt_sieve_sums_leaf(struct dt_sieve *v, struct dt_call *c, uint32_t note, const struct stack *s,
+			unsigned core)
+{
+	struct asked asked = {s, s->n};
+	struct dt_sums_around around = {.ctx = &asked, .callers = callers, .core = core};
+
+	c->children = 0;
+	around.pid = c->tid == DT_NO_TID ? 0 : dt_store_pid(v->session->store, c->tid);
+	dt_sums_end(v->sums, c, note, &around);
+}
+
 void dt_sieve_sums_alone(struct dt_sieve *v, struct sieve_thread *t)
 {
 	const struct dt_call c = {.flags = DT_CALL_NO_EXIT, .end = t->alone.begin};

@@ -135,6 +135,8 @@ static void give_up(struct dt_sieve *v, struct sieve_thread *t)
 		if (open && *open)
 			--*open;
 		dt_sieve_decide(v, oldest->frame[i].verdict, true);
+		if (oldest->frame[i].request)
+			dt_sieve_request_end(v, t);
 		dt_sieve_tell_sums(v, t, oldest, &oldest->frame[i], &gone);
 	}
 	dt_sieve_remove_stack(v, t, oldest);

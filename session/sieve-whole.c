@@ -14,6 +14,10 @@ void dt_sieve_make_whole(struct dt_sieve *v, struct sieve_thread *t)
 
 	t->whole = true;
 	v->counts.whole++;
+	if (t->in_request) {
+		dt_sieve_decide(v, t->request, true);
+		dt_sieve_request_end(v, t);
+	}
 	for (uint32_t i = 0; i < t->stacks; i++) {
 		struct stack *s = t->stack[i];
 		uint32_t n = 0;

@@ -18,7 +18,8 @@ enum { VERDICT_KEEP, VERDICT_DROP, VERDICT_TAKEN, VERDICT_FIRST };
 
 struct verdict {
 	uint32_t refs;
-	uint8_t is; /* VERDICT_KEEP, VERDICT_DROP, or UNDECIDED */
+	uint8_t is;		 /* VERDICT_KEEP, VERDICT_DROP, or UNDECIDED */
+	struct sieve_left *left; /* calls that have ended in a request: sieve-requests.c */
 };
 #define UNDECIDED 255
 
@@ -41,6 +42,8 @@ struct frame {
 	uint8_t around;		 /* DT_AROUND_*, for the calls in it */
 	bool wanted;		 /* by what was known at its beginning */
 	bool jumped;		 /* it has made a tail jump: it ends with the function jumped to */
+	bool request;		 /* what the thread does is kept or left out with it... */
+	bool within;		 /* ...and this is a part of such: the verdict is the request's */
 	uint32_t note;		 /* of sums: dt_sums_begin() */
 	struct sieve_call *call; /* NULL: no sum counts it */
 	uint32_t again; /* of a whole thread: how many calls that are written are open at its sp */
@@ -85,19 +88,21 @@ struct sieve_thread {
 		uint32_t function, verdict; /* function 0: none */
 	} gone[RECENT];
 	unsigned gone_at;
+	bool in_request;  /* a frame has `request'; the verdict on it is... */
+	uint32_t request; /* ...this one, with a reference; VERDICT_KEEP: there is none */
 	bool whole; /* all of its calls are written, since it changes its stacks: what is on `stack'
 		       are those that were left out before, whose exits are still to come */
 	/* the last call of a function whose exits are not recorded, as long as its texts may still
 	 * come; and where it is: behind the last frame of that stack */
 	struct frame alone;
 	struct stack *alone_stack;
-	struct sieve_copy *copy; /* of the stack, where a call ends; NULL: none */
-	struct sieve_hold *hold; /* the last waits: a ring; NULL: none */
-	uint64_t holds;		 /* how many there were */
-	uint64_t captured;	 /* ticks that hooks have taken to copy texts, in all */
-	uint64_t last_ticks;	 /* of its last record; 0: none */
-	bool leaving;		 /* its last call is done, and what it has filled in is copied */
-	uint32_t *open;		 /* by function row: how many calls of it are open */
+	struct sieve_copy *copy;  /* of the stack, where a call ends; NULL: none */
+	struct sieve_holds *hold; /* the last waits: a ring; NULL: none */
+	uint64_t holds;		  /* how many there were */
+	uint64_t captured;	  /* ticks that hooks have taken to copy texts, in all */
+	uint64_t last_ticks;	  /* of its last record; 0: none */
+	bool leaving;		  /* its last call is done, and what it has filled in is copied */
+	uint32_t *open;		  /* by function row: how many calls of it are open */
 	uint32_t opens;
 };
 
@@ -113,7 +118,8 @@ struct lane {
 	uint64_t lent_n;
 	struct gap {
 		uint64_t at, lost, begin;
-	} * gap; /* losses before a record, in the order of positions */
+		bool switches; /* they are context switches */
+	} * gap;	       /* losses before a record, in the order of positions */
 	size_t gaps, gap_room;
 	uint64_t left; /* records that were left out */
 };
@@ -205,6 +211,7 @@ struct dt_sieve {
 	struct dt_sieve_words words;
 	bool triggers;	   /* some of them are triggers */
 	bool one_rule;	   /* all calls are written, or none: nothing can be left out wrongly */
+	bool requests;	   /* the filter chooses whole requests */
 	bool filter_texts; /* the filter has conditions on texts */
 	struct sieve_asker asker[1 + DT_SUMS_MOST];
 	struct dt_call
@@ -252,6 +259,19 @@ static inline uint8_t dt_verdict_is(const struct dt_sieve *v, uint32_t verdict)
 {
 	return verdict < VERDICT_FIRST ? (uint8_t)verdict : v->verdict[verdict].is;
 }
+
+/* ---- sieve-requests.c ---- */
+
+/* Returns the verdict on a call that begins, with a reference: that of the request that it is in,
+ * or begins. */
+uint32_t dt_sieve_request_begin(struct dt_sieve *v, struct sieve_thread *t, struct frame *f);
+/* The thread's request has ended. */
+void dt_sieve_request_end(struct dt_sieve *v, struct sieve_thread *t);
+/* Remembers a call that has ended in a request that is undecided; as dt_sieve_count(). */
+void dt_sieve_request_left(struct dt_sieve *v, uint32_t verdict, uint32_t function, uint64_t ticks,
+			   uint64_t children, bool outermost);
+/* Counts what has been remembered, if the request is left out, and forgets it. */
+void dt_sieve_request_decided(struct dt_sieve *v, uint32_t verdict);
 
 /* ---- sieve-lanes.c ---- */
 
@@ -411,6 +431,12 @@ struct ending {
 	uint32_t flags;		/* DT_CALL_* */
 };
 
+/* Adds a call to what was left out of its function, and that to the sieve's. ticks UINT64_MAX: how
+ * long it took is not known */
+void dt_sieve_add_left(struct dt_left_out_row *l, uint64_t ticks, uint64_t children,
+		       bool outermost);
+void dt_sieve_merge_left(struct dt_sieve *v, const struct dt_left_out_row *l);
+
 /* Counts a call that is left out. ticks: how long it took; UINT64_MAX: not known. outermost: it was
  * in no other call of its function. */
 void dt_sieve_count(struct dt_sieve *v, uint32_t function, uint64_t ticks, uint64_t children,
@@ -455,6 +481,12 @@ void dt_sieve_sums_begin(struct dt_sieve *v, struct frame *f, const struct dt_ca
  * not known. */
 void dt_sieve_sums_end(struct dt_sieve *v, const struct sieve_thread *t, const struct stack *s,
 		       struct frame *f, const struct dt_call *ended);
+/* Tells whether sums ask nothing of a call that is not in its entry, its exit and its callers. */
+bool dt_sieve_sums_simple(const struct dt_sieve *v);
+/* The same for a call that is all there, c, and in which nothing else was recorded. s: the stack it
+ * was made on; note: what dt_sums_begin() has said. */
+void dt_sieve_sums_leaf(struct dt_sieve *v, struct dt_call *c, uint32_t note, const struct stack *s,
+			unsigned core);
 /* Counts the thread's call of a function without exits. */
 void dt_sieve_sums_alone(struct dt_sieve *v, struct sieve_thread *t);
 /* Forgets a call that will not end. */

@@ -42,8 +42,10 @@ uint32_t dt_verdict_new(struct dt_sieve *v)
 
 void dt_verdict_drop(struct dt_sieve *v, uint32_t verdict)
 {
-	if (verdict >= VERDICT_FIRST && --v->verdict[verdict].refs == 0)
-		v->unused[v->free++] = verdict;
+	if (verdict < VERDICT_FIRST || --v->verdict[verdict].refs)
+		return;
+	dt_sieve_request_decided(v, verdict);
+	v->unused[v->free++] = verdict;
 }
 
 /* ---- making one ---- */
@@ -62,10 +64,13 @@ int dt_sieve_check(const char *words, struct dt_error *e)
 {
 	struct dt_sieve nothing = {0};
 	struct dt_meanings m = dt_sieve_meanings(&nothing, 1);
-	struct dt_filter *f = dt_filter_new(words, &m, e);
-	int rc =
-		f ? dt_sieve_refuse(dt_filter_beyond_recording(f), ", threads, processes, cores", e)
-		  : -1;
+	struct dt_filter *f;
+	int rc;
+
+	m.requests = true;
+	f = dt_filter_new(words, &m, e);
+	rc = f ? dt_sieve_refuse(dt_filter_beyond_recording(f), ", threads, processes, cores", e)
+	       : -1;
 
 	dt_filter_free(f);
 	return rc;
@@ -103,6 +108,7 @@ struct dt_filter *dt_sieve_filter(const struct dt_sieve *v, const char *words, s
 {
 	struct dt_meanings m = dt_sieve_meanings(v, 1 / v->session->ticks_per_ns);
 
+	m.requests = true;
 	return dt_filter_new(words, &m, e);
 }
 
@@ -142,7 +148,7 @@ struct dt_sieve *dt_sieve_new(struct dt_session *s, struct dt_error *e)
 	m = v->meanings = dt_sieve_meanings(v, 1 / s->ticks_per_ns);
 	if (dt_sieve_words(&v->words, o, e))
 		goto fail;
-	v->filter = dt_filter_new(filter_of(o), &m, e);
+	v->filter = dt_sieve_filter(v, filter_of(o), e);
 	if (!v->filter)
 		goto fail;
 	if (v->words.n && !(v->sums = sums_of(&v->words, &m, e)))
@@ -153,6 +159,7 @@ struct dt_sieve *dt_sieve_new(struct dt_session *s, struct dt_error *e)
 	if (!s->has_log)
 		note_filter(s->store, o);
 	v->looks_at_end = dt_filter_looks_at_end(v->filter);
+	v->requests = dt_filter_has_requests(v->filter);
 	v->least = (uint64_t)dt_filter_least(v->filter);
 	v->patience = (uint64_t)(PATIENCE_NS * s->ticks_per_ns);
 	return v;
@@ -178,12 +185,15 @@ void dt_sieve_free(struct dt_sieve *v)
 		free((char *)v->function[i].name);
 		free((char *)v->function[i].file);
 		free((char *)v->function[i].signature);
+		free((char *)v->function[i].others);
 	}
 	for (size_t i = 0; i < v->programs; i++)
 		free(v->program[i].exe);
 	free(v->program);
 	free(v->function);
 	free(v->changes_stack);
+	for (uint32_t i = VERDICT_FIRST; i < v->verdicts; i++)
+		dt_sieve_request_decided(v, i);
 	free(v->left);
 	free(v->lane);
 	free(v->verdict);
@@ -337,7 +347,8 @@ static int put_gaps(struct dt_sieve *v, struct lane *l, uint64_t before, struct 
 	while (n < l->gaps && l->gap[n].at <= before) {
 		/* a log has their number only, and from the recorder */
 		if (!v->session->has_log &&
-		    dt_store_lose(v->session->store, l->core, l->gap[n].lost, l->gap[n].begin, e))
+		    dt_store_lose(v->session->store, l->core, l->gap[n].lost,
+				  l->gap[n].switches ? l->gap[n].lost : 0, l->gap[n].begin, e))
 			return -1;
 		n++;
 	}

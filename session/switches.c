@@ -19,14 +19,20 @@
 #include "arch/arch.h"
 
 #define PAGE 4096u
-/* size of a core's buffer: 128 KiB, some 3,000 switches; within the usual mlock limit */
-#define PAGES 32u
+/*
+ * Bytes of a core's buffer, a power of two: the least is some 3,000 switches and within the usual
+ * limit of a user, the most is some 50,000: threads that hand a core to each other make so many in
+ * 50 ms, and so long the recorder may have to wait for a core, too.
+ */
+#define BUFFER_LEAST (1u << 17)
+#define BUFFER_MOST  (1u << 21)
 
 #define KEPT (1u << 18) /* records of a core that are kept when nobody takes them: 18 MiB */
 
 struct core {
 	int fd; /* the event that owns the core's buffer; -1: there is none yet */
-	struct perf_event_mmap_page *page;
+	struct perf_event_mmap_page *page; /* the head of the buffer; the records are behind it */
+	size_t size;			   /* bytes of records */
 	struct dt_switch *pending; /* R records, and switches not taken yet; in the order of time */
 	size_t n, room;
 	uint64_t lost;		   /* records missing after the last of them */
@@ -42,6 +48,9 @@ struct dt_switches {
 	size_t out_room;
 	int *fd; /* all events that own no buffer */
 	size_t fds, room;
+	/* 1/1024 of a core's buffer: the most that was found in one since dt_switches_patience() */
+	uint64_t filled;
+	int wait_ms; /* until the next look; short at first, since a burst may come */
 	/* Two readings of the clocks, the first and the latest: ticks, and ns of
 	 * CLOCK_MONOTONIC_RAW. */
 	uint64_t ticks, raw, first_ticks, first_raw;
@@ -82,10 +91,37 @@ static uint64_t to_ticks(const struct dt_switches *w, uint64_t ns)
 	return w->ticks + (uint64_t)(int64_t)((double)(int64_t)(ns - w->raw) * rate);
 }
 
+/*
+ * Returns how many bytes each core's buffer may have: half of what the kernel lets a user lock
+ * (perf_event_open(2): kernel.perf_event_mlock_kb for each core, and RLIMIT_MEMLOCK), since others
+ * may need some.
+ */
+static size_t buffer_size(unsigned cores)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_mlock_kb", "re");
+	unsigned long kb = 0;
+	struct rlimit limit;
+	uint64_t all;
+	size_t size = BUFFER_MOST;
+
+	if (f) {
+		if (fscanf(f, "%lu", &kb) != 1)
+			kb = 0;
+		fclose(f);
+	}
+	all = (uint64_t)kb * 1024 * cores;
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0)
+		all = limit.rlim_cur > UINT64_MAX - all ? UINT64_MAX : all + limit.rlim_cur;
+	while (size > BUFFER_LEAST && size > all / 2 / cores)
+		size /= 2;
+	return size;
+}
+
 struct dt_switches *dt_switches_open(unsigned cores, struct dt_error *e)
 {
 	struct dt_switches *w = calloc(1, sizeof(*w));
 	struct rlimit limit;
+	size_t size;
 
 	if (!w || !(w->core = calloc(cores, sizeof(*w->core)))) {
 		free(w);
@@ -93,8 +129,11 @@ struct dt_switches *dt_switches_open(unsigned cores, struct dt_error *e)
 		return NULL;
 	}
 	w->cores = cores;
+	w->wait_ms = 1;
+	size = buffer_size(cores);
 	for (unsigned i = 0; i < cores; i++) {
 		w->core[i].fd = -1;
+		w->core[i].size = size;
 		w->core[i].running = DT_NO_TID;
 	}
 	pthread_mutex_init(&w->lock, NULL);
@@ -118,7 +157,7 @@ void dt_switches_close(struct dt_switches *w)
 		close(w->fd[i]);
 	for (unsigned i = 0; i < w->cores; i++) {
 		if (w->core[i].page)
-			munmap(w->core[i].page, (PAGES + 1) * PAGE);
+			munmap(w->core[i].page, w->core[i].size + PAGE);
 		if (w->core[i].fd >= 0)
 			close(w->core[i].fd);
 		free(w->core[i].pending);
@@ -193,8 +232,21 @@ static int forbidden(struct dt_error *e)
 		       text);
 }
 
+/* Maps a core's buffer, which is smaller where the kernel gives no more. */
+static void *map_buffer(struct core *c, int fd)
+{
+	for (;;) {
+		void *page = mmap(NULL, c->size + PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+		if (page != MAP_FAILED || c->size == BUFFER_LEAST)
+			return page;
+		c->size /= 2;
+	}
+}
+
 static int open_event(struct dt_switches *w, pid_t tid, unsigned core, struct dt_error *e)
 {
+	struct core *c = &w->core[core];
 	struct perf_event_attr a = {
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
@@ -208,9 +260,8 @@ static int open_event(struct dt_switches *w, pid_t tid, unsigned core, struct dt
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC_RAW,
 		.watermark = 1,
-		.wakeup_watermark = PAGES * PAGE, /* no wake-ups: we look by ourselves */
+		.wakeup_watermark = (uint32_t)c->size, /* no wake-ups: we look by ourselves */
 	};
-	struct core *c = &w->core[core];
 	int fd = (int)syscall(SYS_perf_event_open, &a, tid, (int)core, -1, PERF_FLAG_FD_CLOEXEC);
 	void *page;
 
@@ -221,7 +272,7 @@ static int open_event(struct dt_switches *w, pid_t tid, unsigned core, struct dt
 	if (fd < 0)
 		return dt_fail(e, "context switches of thread %d: %s", tid, strerror(errno));
 	if (c->fd < 0) {
-		page = mmap(NULL, (PAGES + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		page = map_buffer(c, fd);
 		if (page == MAP_FAILED) {
 			dt_fail(e,
 				"no buffer for context switches: %s; kernel.perf_event_mlock_kb "
@@ -325,7 +376,7 @@ int dt_switches_add(struct dt_switches *w, pid_t pid, struct dt_error *e)
 static void copy_out(const struct core *c, uint64_t at, void *out, size_t n)
 {
 	const char *data = (const char *)c->page + PAGE;
-	size_t size = PAGES * PAGE, from = at % size, head = size - from < n ? size - from : n;
+	size_t from = at % c->size, head = c->size - from < n ? c->size - from : n;
 
 	memcpy(out, data + from, head);
 	memcpy((char *)out + head, data, n - head);
@@ -370,6 +421,8 @@ static void read_kernel(struct dt_switches *w, struct core *c)
 		return;
 	head = __atomic_load_n(&c->page->data_head, __ATOMIC_ACQUIRE);
 	tail = c->page->data_tail;
+	if (w->filled < (head - tail) * 1024 / c->size)
+		w->filled = (head - tail) * 1024 / c->size;
 	while (tail < head) {
 		struct perf_event_header h;
 		union {
@@ -414,6 +467,19 @@ void dt_switches_keep(struct dt_switches *w)
 		read_kernel(w, &w->core[i]);
 	}
 	pthread_mutex_unlock(&w->lock);
+}
+
+int dt_switches_patience(struct dt_switches *w, int ms)
+{
+	pthread_mutex_lock(&w->lock);
+	if (w->filled > 256)
+		w->wait_ms = w->wait_ms > 1 ? w->wait_ms / 2 : 1;
+	else if (w->filled < 64)
+		w->wait_ms = 2 * w->wait_ms < ms ? 2 * w->wait_ms : ms;
+	w->filled = 0;
+	ms = w->wait_ms < ms ? w->wait_ms : ms;
+	pthread_mutex_unlock(&w->lock);
+	return ms;
 }
 
 void dt_switches_written(struct dt_switches *w, unsigned core, uint64_t *records, uint64_t *dropped)

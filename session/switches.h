@@ -12,7 +12,8 @@
  *
  * Times are the kernel's CLOCK_MONOTONIC_RAW turned into ticks, accurate to some 100 ns.
  *
- * The owner thread calls open, add and close, the recorder thread keep, written and take; they have
+ * The owner thread calls open, add and close, the recorder thread keep, patience, written
+ * and take; they have
  * a lock of their own.
  */
 #ifndef DT_SESSION_SWITCHES_H
@@ -43,6 +44,11 @@ struct dt_switch {
 /* Fetches the switches from the kernel, so that it has room again. Has to be called from time to
  * time when dt_switches_take() is not. */
 void dt_switches_keep(struct dt_switches *w);
+
+/* Returns how many ms to wait, at most ms, before the switches are fetched again: half of
+ * what it was where a core's buffer was found more than a quarter full since then, twice as long
+ * where all were nearly empty. */
+int dt_switches_patience(struct dt_switches *w, int ms);
 
 /* Tells how many records of a core there were in all, switches and threads found, and how many more
  * switches the kernel said that it had no room for. */

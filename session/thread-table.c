@@ -188,6 +188,10 @@ void dt_thread_table_new(struct dt_session *s, const struct dt_record *r)
 	for (struct dt_target *t = name[0] ? NULL : s->first; t && !name[0]; t = t->next)
 		if (t->id == pid && pid == r->tid && t->forked && dt_session_find(s, t->ppid))
 			dt_thread_table_name((uint32_t)t->ppid, name, sizeof(name));
+	/* a process that has ended had this name when it began */
+	for (struct dt_target *t = name[0] ? NULL : s->first; t && !name[0]; t = t->next)
+		if (t->id == pid && pid == r->tid)
+			dt_format(name, sizeof(name), "%s", t->comm);
 	dt_thread_table_note(s, r->tid, pid, name);
 }
 

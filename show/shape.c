@@ -33,9 +33,10 @@ struct part {
 
 struct dt_shape {
 	bool ready;
-	char kind;     /* 'e' enumeration, 'f' flags, 'o' octal number, 'a' aggregate, 'n' network
-			  address, 'j' numbers that another value of the record is joined to, 'y'
-			  a socket's option; 0: it could not be understood */
+	/* 'e' enumeration, 'f' flags, 'o' octal number, 'a' aggregate, 'n' network address, 'w'
+	 * what wait(2) says of a process, 'j' numbers that another value of the record is joined
+	 * to, 'y' a socket's option; 0: it could not be understood */
+	char kind;
 	bool flags;    /* an enumeration whose values are single bits, to be combined */
 	uint8_t other; /* of a network address: which value of the entry is its length; NOWHERE;
 			  of 'j': which value of the record is the upper half */
@@ -111,7 +112,7 @@ static void read_shape(struct dt_shape *s, const char *text)
 	const char *p = strchr(text, ';');
 	char kind = text[0];
 
-	if (!p || !kind || !strchr("efoanjy", kind) || text[1] != ':')
+	if (!p || !kind || !strchr("efoanjyw", kind) || text[1] != ':')
 		return;
 	s->other = NOWHERE;
 	if (kind == 'n' && p[1] >= '0' && p[1] <= '3' && !p[2])
@@ -257,12 +258,37 @@ static bool put_enumerator(struct put *o, const struct dt_shape *s, unsigned bit
 	return s->flags && put_flags(o, s, v);
 }
 
+/* Writes how a process has ended or changed, as wait(2) tells it. */
+static bool put_wait(struct put *o, uint64_t v)
+{
+	unsigned signal = v & 0x7f, number = v >> 8 & 0xff;
+	const char *name;
+
+	if ((uint32_t)v == 0xffff) {
+		o->p = stpcpy(o->p, "{continued}");
+		return true;
+	}
+	if (v & 0xffff0000 || (signal == 0x7f && v & 0x80)) /* ptrace's events are not shown */
+		return false;
+	if (!signal) {
+		o->p += sprintf(o->p, "{exited %u}", number);
+		return !(v & 0x80);
+	}
+	name = sigabbrev_np((int)(signal == 0x7f ? number : signal));
+	o->p = stpcpy(o->p, signal == 0x7f ? "{stopped " : "{killed ");
+	o->p += name ? sprintf(o->p, "SIG%s", name)
+		     : sprintf(o->p, "signal %u", signal == 0x7f ? number : signal);
+	o->p = stpcpy(o->p, v & 0x80 ? ", core dumped}" : "}");
+	return true;
+}
+
 /* Writes a value that is no aggregate; false: its description has no name for it. */
 static bool put_named(struct put *o, const struct dt_shape *s, unsigned bits, uint64_t v)
 {
 	if (s->kind == 'o')
 		put_octal(o, cut(v, bits));
-	return s->kind == 'o' || (s->kind == 'f' && put_set(o, s, bits, v)) ||
+	return s->kind == 'o' || (s->kind == 'w' && put_wait(o, cut(v, bits))) ||
+	       (s->kind == 'f' && put_set(o, s, bits, v)) ||
 	       (s->kind == 'e' && put_enumerator(o, s, bits, v));
 }
 

@@ -124,8 +124,13 @@ static void put_times(struct scan *x, sqlite3_context *to, const struct dt_call 
 }
 
 /* Gives a part of a call's time; NULL if switches do not tell it. */
-static void put_wait(struct scan *x, sqlite3_context *to, const struct dt_call *c, uint64_t ticks)
+static void put_wait(struct scan *x, sqlite3_context *to, const struct dt_call *c, int column)
 {
+	uint64_t ticks = column == WAITED	 ? c->waited
+			 : column == SELF_WAITED ? c->waited_self
+			 : column == PREEMPTED	 ? c->preempted
+						 : c->unseen;
+
 	if (x->waits && !(c->flags & (DT_CALL_NO_ENTRY | DT_CALL_NO_EXIT)))
 		dt_sql_put_duration(to, (double)ticks * dt_reader_ns_per_tick(x->of->pass->reader));
 }
@@ -196,13 +201,10 @@ void dt_sql_calls_value(struct dt_sql_scan *s, sqlite3_context *to, int column)
 		put_failure(x, to, r, column);
 		break;
 	case WAITED:
-		put_wait(x, to, c, c->waited);
-		break;
 	case SELF_WAITED:
-		put_wait(x, to, c, c->waited_self);
-		break;
 	case PREEMPTED:
-		put_wait(x, to, c, c->preempted);
+	case UNSEEN:
+		put_wait(x, to, c, column);
 		break;
 	case WAITED_FOR:
 		if (c->waited_for[0])

@@ -44,6 +44,7 @@ enum {
 	SELF_WAITED,
 	PREEMPTED,
 	WAITED_FOR,
+	UNSEEN,
 };
 
 struct row {

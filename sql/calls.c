@@ -54,6 +54,7 @@ static const struct dt_sql_column columns[] = {
 	[SELF_WAITED] = {"self_waited", "REAL", DT_SQL_PLAIN},
 	[PREEMPTED] = {"preempted", "REAL", DT_SQL_PLAIN},
 	[WAITED_FOR] = {"waited_for", "TEXT", DT_SQL_PLAIN},
+	[UNSEEN] = {"unseen", "REAL", DT_SQL_PLAIN},
 	{"file", "TEXT HIDDEN", DT_SQL_FILE},
 	{0},
 };
@@ -195,7 +196,7 @@ static int take_span(struct scan *x, struct dt_error *e)
 	if (rc <= 0)
 		return rc;
 	if (x->span.n && !dt_sql_wants_thread(x->of, x->span.tid) &&
-	    !dt_pair_unwanted(x->of->pass->reader, &x->span))
+	    !dt_pair_unwanted(x->pair, &x->span))
 		return 1;
 	if (dt_pair_span(x->pair, &x->span))
 		return dt_fail(e, "out of memory");

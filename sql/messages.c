@@ -53,7 +53,7 @@ static void on_message(void *ctx, const struct dt_message *m)
 	x->row[x->n++] = *m;
 }
 
-static int on_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint64_t end)
+static int on_loss(void *ctx, const struct dt_lost *lost)
 {
 	struct scan *x = ctx;
 	uint64_t *more = x->losses & (x->losses + 1)
@@ -63,7 +63,8 @@ static int on_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint
 	if (!more)
 		return -1;
 	x->lost = more;
-	x->lost[x->losses++] = end ? end : begin;
+	if (lost->others)
+		x->lost[x->losses++] = lost->end ? lost->end : lost->begin;
 	return 0;
 }
 

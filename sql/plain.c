@@ -59,7 +59,7 @@ static const struct dt_sql_column lost_columns[] = {
 	{0},
 };
 
-static int on_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint64_t end)
+static int on_loss(void *ctx, const struct dt_lost *lost)
 {
 	struct list *l = ctx;
 	struct loss *more =
@@ -70,7 +70,7 @@ static int on_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint
 		return 1;
 	}
 	l->loss = more;
-	l->loss[l->n++] = (struct loss){lost, begin, end, (uint16_t)core};
+	l->loss[l->n++] = (struct loss){lost->lost, lost->begin, lost->end, (uint16_t)lost->core};
 	return 0;
 }
 

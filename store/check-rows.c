@@ -268,6 +268,10 @@ static void check_references(struct checking *k)
 		{"module_name",
 		 "SELECT 'module_name: there is no module ' || module FROM module_name "
 		 "WHERE module NOT IN (SELECT id FROM module)"},
+		{"function_name",
+		 "SELECT 'function_name: there is no function ' || ifnull(function, 'NULL') "
+		 "FROM function_name WHERE function IS NULL OR function NOT IN "
+		 "(SELECT id FROM function)"},
 		{"module",
 		 "SELECT 'module ' || id || ' is of process ' || pid || ', which is not described' "
 		 "FROM module WHERE pid <> 0 AND pid NOT IN (SELECT pid FROM process) AND "

@@ -123,6 +123,8 @@ static void check_numbers(struct checking *k)
 				  "monotonic_ns") " < 2"},
 		{"loss", "SELECT 'loss', after FROM loss WHERE " IS("core") "+" IS("after") "+" IS(
 				 "lost") "+" IS("begin_ticks") "+" IS("end_ticks") " < 5"},
+		{"lost_switches", "SELECT 'lost_switches', after FROM lost_switches WHERE " IS(
+					  "core") "+" IS("after") "+" IS("lost") " < 3"},
 		{"written",
 		 "SELECT 'written', core FROM written WHERE " IS("core") "+" IS("records") "+" IS(
 			 "dropped") " < 3 OR records < 0 OR dropped < 0"},
@@ -552,6 +554,15 @@ static void on_loss(struct checking *k, sqlite3_stmt *q)
 			      (long)core, (unsigned long)after);
 }
 
+/* A loss of switches that is none, or is larger than the whole loss. */
+static void on_lost_switches(struct checking *k, sqlite3_stmt *q)
+{
+	dt_faults_add(k->f, DT_FAULT_LOSS,
+		      "core %ld, behind record %lu: %ld context switches of %ld records",
+		      (long)sqlite3_column_int64(q, 0), (unsigned long)u64(q, 1),
+		      (long)sqlite3_column_int64(q, 2), (long)sqlite3_column_int64(q, 3));
+}
+
 /* ---- written ---- */
 
 /* Compares how many records of a core all its sources wrote with those that are here or lost. */
@@ -643,6 +654,10 @@ int dt_check_file(struct dt_reader *r, struct dt_faults *f, struct dt_check_chun
 	each(k, "loss",
 	     "SELECT core, after, lost, begin_ticks, end_ticks FROM loss ORDER BY core, after",
 	     on_loss);
+	each(k, "lost_switches",
+	     "SELECT s.core, s.after, s.lost, l.lost FROM lost_switches s LEFT JOIN loss l "
+	     "USING(core, after) WHERE l.lost IS NULL OR s.lost NOT BETWEEN 0 AND l.lost",
+	     on_lost_switches);
 	check_written(k);
 	rc = 0;
 out:

@@ -60,6 +60,9 @@ void dt_encoder_free(struct dt_encoder *c);
 /* Empties the chunk, after dt_encoder_finish(), for the next one of its core. */
 void dt_encoder_reset(struct dt_encoder *c);
 
+/* Makes the ZSTD_CCtx with which chunks are compressed; NULL: out of memory. */
+void *dt_encoder_context(void);
+
 /* Adds a dictionary entry and returns its index; -1: out of memory. */
 int dt_encoder_local(struct dt_encoder *c, uint32_t site, uint8_t mask, uint8_t flags);
 

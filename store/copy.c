@@ -307,6 +307,10 @@ static const char *const since_sql[] = {
 	" (SELECT n FROM gone WHERE gone.core=l.core), 0), lost, begin_ticks, end_ticks"
 	" FROM source.loss l WHERE after>=coalesce("
 	" (SELECT n FROM gone WHERE gone.core=l.core), 0)",
+	"INSERT INTO lost_switches SELECT core, after - coalesce("
+	" (SELECT n FROM gone WHERE gone.core=l.core), 0), lost"
+	" FROM source.lost_switches l WHERE after>=coalesce("
+	" (SELECT n FROM gone WHERE gone.core=l.core), 0)",
 	"INSERT INTO pause SELECT * FROM source.pause",
 	"INSERT INTO change SELECT * FROM source.change",
 	"INSERT INTO waited SELECT * FROM source.waited",
@@ -315,6 +319,7 @@ static const char *const since_sql[] = {
 	"INSERT INTO written SELECT * FROM source.written WHERE ?1=0",
 	"INSERT INTO left_records SELECT * FROM source.left_records WHERE ?1=0",
 	"INSERT INTO left_out SELECT * FROM source.left_out",
+	"INSERT INTO budget_off SELECT * FROM source.budget_off",
 	"INSERT INTO sum SELECT * FROM source.sum",
 	"INSERT INTO sum_line SELECT * FROM source.sum_line",
 	"INSERT INTO backtrace SELECT * FROM source.backtrace",
@@ -332,6 +337,7 @@ static const char *const since_sql[] = {
 	"INSERT INTO unhooked_caller SELECT * FROM source.unhooked_caller",
 	"INSERT INTO jit SELECT * FROM source.jit",
 	"INSERT INTO function SELECT * FROM source.function",
+	"INSERT INTO function_name SELECT * FROM source.function_name",
 	"INSERT INTO type SELECT * FROM source.type",
 	"INSERT INTO site SELECT * FROM source.site",
 	"INSERT INTO clock SELECT * FROM source.clock",

@@ -60,6 +60,17 @@ void dt_encoder_reset(struct dt_encoder *c)
 	c->odd_core = false;
 }
 
+void *dt_encoder_context(void)
+{
+	ZSTD_CCtx *cctx = ZSTD_createCCtx();
+
+	if (cctx) {
+		ZSTD_CCtx_setParameter(cctx, ZSTD_c_compressionLevel, LEVEL);
+		ZSTD_CCtx_setParameter(cctx, ZSTD_c_checksumFlag, 1);
+	}
+	return cctx;
+}
+
 int dt_encoder_local(struct dt_encoder *c, uint32_t site, uint8_t mask, uint8_t flags)
 {
 	if (c->nlocal == c->local_size) {

@@ -25,6 +25,8 @@ struct dt_function_info {
 	uint32_t line;			     /* 0: not known */
 	const char *name, *file, *signature; /* signature: symbols/symtab.h */
 	const char *shown;		     /* the name for people: store/shown.h */
+	/* other names of the same code, with newlines between (symbols/pattern.h); NULL: none */
+	const char *others;
 };
 
 struct dt_module_info {
@@ -82,6 +84,13 @@ struct dt_times {
 	uint64_t begin, end; /* ticks */
 	bool record; /* the thread waited for room for a record: nothing else happens in it until
 			that record */
+};
+
+/* A time in which a function (its row) was not recorded, since that cost more than the budget
+ * allowed; end UINT64_MAX: to the end of the recording. */
+struct dt_off {
+	uint32_t function;
+	uint64_t begin, end; /* ticks */
 };
 
 #endif

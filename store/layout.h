@@ -44,11 +44,14 @@ struct dt_vals_head {
 	"CREATE TABLE complete(module INTEGER PRIMARY KEY, ticks INTEGER);"                        \
 	"CREATE TABLE function(id INTEGER PRIMARY KEY, module INTEGER, address INTEGER,"           \
 	" size INTEGER, name TEXT, file TEXT, line INTEGER, signature TEXT);"                      \
+	"CREATE TABLE function_name(function INTEGER, name TEXT);"                                 \
 	"CREATE TABLE site(id INTEGER PRIMARY KEY, pid INTEGER, pc INTEGER, kind,"                 \
 	" function INTEGER, place TEXT, mask INTEGER, target INTEGER);"                            \
 	"CREATE TABLE clock(ticks INTEGER, monotonic_ns INTEGER, realtime_ns INTEGER);"            \
 	"CREATE TABLE loss(core INTEGER, after INTEGER, lost INTEGER, begin_ticks INTEGER,"        \
 	" end_ticks INTEGER, PRIMARY KEY(core, after)) WITHOUT ROWID;"                             \
+	"CREATE TABLE lost_switches(core INTEGER, after INTEGER, lost INTEGER,"                    \
+	" PRIMARY KEY(core, after)) WITHOUT ROWID;"                                                \
 	"CREATE TABLE pause(begin_ticks INTEGER, end_ticks INTEGER, why TEXT, times INTEGER,"      \
 	" missed INTEGER);"                                                                        \
 	"CREATE TABLE change(begin_ticks INTEGER, end_ticks INTEGER, command TEXT, off INTEGER);"  \
@@ -56,6 +59,8 @@ struct dt_vals_head {
 	" PRIMARY KEY(core, source)) WITHOUT ROWID;"                                               \
 	"CREATE TABLE left_out(function INTEGER PRIMARY KEY, calls INTEGER, untimed INTEGER,"      \
 	" total INTEGER, self INTEGER, min INTEGER, max INTEGER);"                                 \
+	"CREATE TABLE budget_off(function INTEGER, begin_ticks INTEGER, end_ticks INTEGER,"        \
+	" rate REAL, calls INTEGER, PRIMARY KEY(function, begin_ticks)) WITHOUT ROWID;"            \
 	"CREATE TABLE left_records(core INTEGER PRIMARY KEY, records INTEGER);"                    \
 	"CREATE TABLE sum(sum INTEGER PRIMARY KEY, words TEXT, calls INTEGER, others INTEGER,"     \
 	" missed INTEGER);"                                                                        \

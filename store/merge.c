@@ -67,6 +67,7 @@ static int read_losses(struct dt_reader *r, struct dt_cursor *c, uint64_t from, 
 		l->lost = (uint64_t)sqlite3_column_int64(q, 1);
 		l->begin = (uint64_t)sqlite3_column_int64(q, 2);
 		l->end = (uint64_t)sqlite3_column_int64(q, 3);
+		dt_reader_lost_kinds(q, 4, l->lost, &l->switches, &l->others);
 	}
 	sqlite3_reset(q);
 	return rc == SQLITE_DONE ? 0 : dt_reader_sql_error(r, e);
@@ -533,6 +534,8 @@ static void take_loss(struct dt_cursor *c, struct dt_span *s)
 		s->lost -= c->said_lost < l->lost ? c->said_lost : l->lost;
 	s->lost_begin = l->begin;
 	s->lost_end = l->end;
+	s->lost_switches = l->switches;
+	s->lost_others = l->others;
 	if (c->ended) {
 		c->said_after = l->after;
 		c->said_lost = l->lost;
@@ -541,12 +544,17 @@ static void take_loss(struct dt_cursor *c, struct dt_span *s)
 
 int dt_reader_next(struct dt_reader *r, struct dt_span *s, struct dt_error *e)
 {
+	bool last = r->current != NULL;
 	struct dt_cursor *c;
 	uint32_t n;
 
 	if (r->failed)
 		return dt_fail(e, "%s", r->failure.text);
-	if ((r->current && leave(r, &r->failure)) || (!r->heaped && restart(r, &r->failure)))
+	if (r->current && leave(r, &r->failure))
+		goto bad;
+	/* what is written while it is read waits for the next call: a caller that is slower than
+	 * the writer would never come to an end */
+	if (!r->heaped && !last && restart(r, &r->failure))
 		goto bad;
 	if (!r->heaped) {
 		r->through = true;

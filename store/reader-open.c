@@ -26,12 +26,17 @@ static const char *const statement_sql[STATEMENTS] = {
 		"SELECT min(min_ticks) FROM (SELECT min_ticks FROM chunk WHERE core=?1 AND first>=?2"
 		" AND id<=?3 ORDER BY first LIMIT 64)",
 	[VALS] = "SELECT vals FROM chunk WHERE id=?1",
-	[LOSSES] = "SELECT after, lost, begin_ticks, end_ticks FROM loss "
-		   "WHERE core=?1 AND after>=?2 AND after<?3 ORDER BY after",
+	[LOSSES] = "SELECT after, lost, begin_ticks, end_ticks, "
+		   "(SELECT x.lost FROM lost_switches x WHERE x.core=l.core AND x.after=l.after) "
+		   "FROM loss l WHERE core=?1 AND after>=?2 AND after<?3 ORDER BY after",
 	[CORES] = "SELECT DISTINCT core FROM chunk UNION SELECT DISTINCT core FROM loss",
 	[LIMIT] = "SELECT max(id) FROM chunk",
 	[VERSION] = "PRAGMA data_version",
 };
+
+/* LOSSES of a file that does not say of what kind they are. */
+static const char old_losses[] = "SELECT after, lost, begin_ticks, end_ticks, 0 FROM loss "
+				 "WHERE core=?1 AND after>=?2 AND after<?3 ORDER BY after";
 
 int dt_reader_sql_error(const struct dt_reader *r, struct dt_error *e)
 {
@@ -40,6 +45,13 @@ int dt_reader_sql_error(const struct dt_reader *r, struct dt_error *e)
 	if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
 		return dt_fail(e, "%s: the trace is damaged or cut off (%s)", r->path,
 			       sqlite3_errmsg(r->db));
+	/* a process in a sandbox may only open the files that were there when it entered it */
+	if (code == SQLITE_CANTOPEN && access(r->path, R_OK) == 0)
+		return dt_fail(
+			e,
+			"%s: cannot be opened: it has been replaced by another trace just now "
+			"(then try again), or the files beside it may not be read",
+			r->path);
 	return dt_fail(e, "%s: cannot read: %s", r->path, sqlite3_errmsg(r->db));
 }
 
@@ -171,13 +183,6 @@ static int open_database(struct dt_reader *r, struct dt_error *e)
 		if (rc != SQLITE_OK && wants_journal(r))
 			return fail_of_journal(r, e);
 	}
-	/* a process in a sandbox may only open the files that were there when it entered it */
-	if (rc == SQLITE_CANTOPEN && has_log(r->path) && access(r->path, R_OK) == 0)
-		return dt_fail(
-			e,
-			"%s: cannot be opened: it has been replaced by another trace just now "
-			"(then try again), or the files beside it may not be read",
-			r->path);
 	if ((rc != SQLITE_CANTOPEN && rc != SQLITE_READONLY) || has_log(r->path))
 		return rc == SQLITE_OK ? 0 : dt_reader_sql_error(r, e);
 	uri = immutable_uri(r->path);
@@ -205,6 +210,12 @@ static int check_keys(struct dt_reader *r, struct dt_error *e)
 		       : dt_fail(e, "%s: the trace is damaged: its chunks or losses have no index",
 				 r->path);
 }
+
+/* Whether the file says of what kind its losses are, by a table with its index: older ones do not.
+ */
+static const char kinds_are_there[] =
+	"SELECT (SELECT count(*) FROM pragma_table_info('lost_switches') WHERE"
+	" (name='core' AND pk=1) OR (name='after' AND pk=2) OR name='lost') = 3";
 
 /* Returns how many bytes a file takes on the disk: holes do not count. */
 static uint64_t bytes_of(const char *path)
@@ -272,9 +283,11 @@ static int check_schema(struct dt_reader *r, struct dt_error *e)
 			       : dt_reader_sql_error(r, e);
 	if (check_keys(r, e) || check_density(r, e))
 		return -1;
+	r->kinds = dt_reader_single(r, kinds_are_there) == 1;
 	for (int i = 0; i < STATEMENTS; i++)
-		if (sqlite3_prepare_v3(r->db, statement_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
-				       &r->statement[i], NULL))
+		if (sqlite3_prepare_v3(r->db,
+				       i == LOSSES && !r->kinds ? old_losses : statement_sql[i], -1,
+				       SQLITE_PREPARE_PERSISTENT, &r->statement[i], NULL))
 			return dt_reader_sql_error(r, e);
 	return 0;
 }
@@ -288,16 +301,12 @@ int64_t dt_reader_version(struct dt_reader *r)
 	return version;
 }
 
-int dt_reader_refresh(struct dt_reader *r, struct dt_error *e)
+/* Reads the limit, and what is new in the tables. */
+static int read_tables(struct dt_reader *r, struct dt_error *e)
 {
-	int64_t version = dt_reader_version(r);
 	struct dt_error why = {""};
 	sqlite3_stmt *q = r->statement[LIMIT];
 
-	if (version && version == r->refreshed)
-		return 0;
-	/* first the limit, then the tables: so the tables have all that the chunks up to the limit
-	 * need */
 	if (sqlite3_step(q) != SQLITE_ROW) {
 		sqlite3_reset(q);
 		return dt_reader_sql_error(r, e);
@@ -306,6 +315,26 @@ int dt_reader_refresh(struct dt_reader *r, struct dt_error *e)
 	sqlite3_reset(q);
 	if (dt_tables_refresh(&r->tables, r->db, &why))
 		return dt_fail(e, "%s: the trace cannot be read: %s", r->path, why.text);
+	return 0;
+}
+
+int dt_reader_refresh(struct dt_reader *r, struct dt_error *e)
+{
+	int64_t version = dt_reader_version(r);
+	bool alone = sqlite3_get_autocommit(r->db);
+	int rc;
+
+	if (version && version == r->refreshed)
+		return 0;
+	/* all as of one moment: a site that is read after its function's row was looked for would
+	 * be of no function from then on */
+	if (alone)
+		sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL);
+	rc = read_tables(r, e);
+	if (alone)
+		sqlite3_exec(r->db, "COMMIT", NULL, NULL, NULL);
+	if (rc)
+		return -1;
 	r->refreshed = version;
 	r->unhooked.read = false;
 	return 0;

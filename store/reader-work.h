@@ -12,9 +12,11 @@
 
 /*
  * A loss: `lost' records of a core are missing after its first `after' records, between two ticks.
+ * Whether context switches are, or may be, among them, and others than these.
  */
 struct dt_loss {
 	uint64_t after, lost, begin, end;
+	bool switches, others;
 };
 
 /* Where the reading of a core's records is. */
@@ -68,6 +70,7 @@ struct dt_reader {
 	sqlite3 *db;
 	sqlite3_stmt *statement[STATEMENTS];
 	ZSTD_DCtx *dctx;
+	bool kinds; /* the file says which losses are of context switches */
 	struct dt_tables tables;
 	int64_t refreshed, summed; /* versions of the file when the tables were read, and the
 				      summary; 0: not yet */
@@ -96,6 +99,10 @@ void dt_reader_free_cursors(struct dt_reader *r);
 
 /* Returns the first column of a query's first row; -1: there is no row, or an error. */
 int64_t dt_reader_single(struct dt_reader *r, const char *sql);
+
+/* Tells of what kind the `lost' records of a loss are, by the column of a query that has the row of
+ * lost_switches: NULL: none is a switch; 0: some may be; n: so many are. */
+void dt_reader_lost_kinds(sqlite3_stmt *q, int column, uint64_t lost, bool *switches, bool *others);
 
 /* Returns a number that is another one when somebody has written into the file since it was asked
  * for before; 0: it is not known. */

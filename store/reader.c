@@ -330,23 +330,36 @@ uint64_t dt_reader_ns(const struct dt_reader *r, uint64_t ticks)
 	       (uint64_t)dt_whole((double)(int64_t)(ticks - c[low].ticks) * rate);
 }
 
-int dt_reader_losses(struct dt_reader *r,
-		     int (*fn)(void *ctx, unsigned core, uint64_t lost, uint64_t begin,
-			       uint64_t end),
-		     void *ctx)
+void dt_reader_lost_kinds(sqlite3_stmt *q, int column, uint64_t lost, bool *switches, bool *others)
 {
-	static const char sql[] = "SELECT core, lost, begin_ticks, end_ticks FROM loss "
-				  "WHERE core BETWEEN 0 AND 65535 "
-				  "ORDER BY core, begin_ticks < 0, begin_ticks, after";
+	uint64_t of_them = (uint64_t)sqlite3_column_int64(q, column);
+
+	*switches = sqlite3_column_type(q, column) != SQLITE_NULL;
+	*others = !*switches || of_them != lost;
+}
+
+int dt_reader_losses(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_lost *l), void *ctx)
+{
+#define SELECT_LOSSES(kinds)                                                                       \
+	"SELECT core, lost, begin_ticks, end_ticks, " kinds " FROM loss l "                        \
+	"WHERE core BETWEEN 0 AND 65535 ORDER BY core, begin_ticks < 0, begin_ticks, after"
+	static const char with[] = SELECT_LOSSES("(SELECT x.lost FROM lost_switches x WHERE "
+						 "x.core=l.core AND x.after=l.after)"),
+			  without[] = SELECT_LOSSES("0");
 	sqlite3_stmt *q;
 	int rc = 0;
 
-	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL))
+	if (sqlite3_prepare_v2(r->db, r->kinds ? with : without, -1, &q, NULL))
 		return -1;
-	while (!rc && sqlite3_step(q) == SQLITE_ROW)
-		rc = fn(ctx, (unsigned)sqlite3_column_int(q, 0),
-			(uint64_t)sqlite3_column_int64(q, 1), (uint64_t)sqlite3_column_int64(q, 2),
-			(uint64_t)sqlite3_column_int64(q, 3));
+	while (!rc && sqlite3_step(q) == SQLITE_ROW) {
+		struct dt_lost l = {.core = (unsigned)sqlite3_column_int(q, 0),
+				    .lost = (uint64_t)sqlite3_column_int64(q, 1),
+				    .begin = (uint64_t)sqlite3_column_int64(q, 2),
+				    .end = (uint64_t)sqlite3_column_int64(q, 3)};
+
+		dt_reader_lost_kinds(q, 4, l.lost, &l.switches, &l.others);
+		rc = fn(ctx, &l);
+	}
 	sqlite3_finalize(q);
 	return rc;
 }
@@ -360,6 +373,13 @@ const struct dt_times *dt_reader_pause_times(const struct dt_reader *r, size_t *
 {
 	*n = r->tables.pauses.n;
 	return r->tables.pauses.p;
+}
+
+const struct dt_off *dt_reader_offs(const struct dt_reader *r, size_t *n, size_t *version)
+{
+	*n = r->tables.offs.n;
+	*version = r->tables.offs.n + r->tables.offs_over;
+	return r->tables.offs.p;
 }
 
 const struct dt_times *dt_reader_thread_holds(const struct dt_reader *r, uint32_t tid, size_t *n)

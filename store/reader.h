@@ -41,7 +41,8 @@ bool dt_reader_is_replaced(const struct dt_reader *r);
 void dt_reader_close(struct dt_reader *r);
 
 /* Looks for what has been added to a file that is being written: descriptions and chunks.
- * dt_reader_start(), and dt_reader_next() at the end of the range, do so themselves. */
+ * dt_reader_start() does so itself, and dt_reader_next() when it is called once more after
+ * it has found nothing more. */
 int dt_reader_refresh(struct dt_reader *r, struct dt_error *e);
 
 /* Computes the totals. */
@@ -136,12 +137,17 @@ bool dt_reader_clock(const struct dt_reader *r, struct dt_clock *first, struct d
  * that clock. */
 bool dt_reader_realtime(const struct dt_reader *r, uint64_t ticks, uint64_t *ns);
 
-/* Calls fn for every loss in the file, by core and time; end 0: not known. fn returns non-zero to
- * stop, and that is returned. */
-int dt_reader_losses(struct dt_reader *r,
-		     int (*fn)(void *ctx, unsigned core, uint64_t lost, uint64_t begin,
-			       uint64_t end),
-		     void *ctx);
+/* Records that are missing: how many of a core, made between two ticks; end 0: not known, nothing
+ * came after. Among them are context switches, others than these, or both. */
+struct dt_lost {
+	unsigned core;
+	uint64_t lost, begin, end;
+	bool switches, others;
+};
+
+/* Calls fn for every loss in the file, by core and time. fn returns non-zero to stop, and that is
+ * returned. */
+int dt_reader_losses(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_lost *l), void *ctx);
 
 /* Calls fn for every stretch of time in which nothing was recorded (store/store.h), by its begin;
  * fn returns non-zero to stop, and that is returned. */
@@ -170,6 +176,10 @@ size_t dt_reader_holds(const struct dt_reader *r);
  * refreshed.
  */
 const struct dt_times *dt_reader_pause_times(const struct dt_reader *r, size_t *n);
+
+/* Returns the times in which functions were off because of the budget, *n of them, by function and
+ * begin; the pointer as above. *version changes whenever the file has got more, or one is over. */
+const struct dt_off *dt_reader_offs(const struct dt_reader *r, size_t *n, size_t *version);
 
 /* Calls fn for every wait of a thread as the file has it (struct dt_held_row), in the order of
  * begin; fn as for dt_reader_pauses(). */
@@ -217,6 +227,8 @@ struct dt_span {
 	 * nothing came after.
 	 */
 	uint64_t lost, lost_begin, lost_end;
+	/* whether context switches are, or may be, among them; and others than these */
+	bool lost_switches, lost_others;
 };
 
 /* Returns the core on which record i was made; DT_SHARED_CORE: not known. */

@@ -17,8 +17,10 @@ int64_t dt_store_last_chunk(const struct dt_store *s)
 }
 
 /* Of a loss: it is among the records that go. */
-#define GONE                                                                                       \
-	"after < (SELECT max(first + records) FROM chunk c WHERE c.core = loss.core AND c.id <= ?1)"
+#define GONE_OF(table)                                                                             \
+	"after < (SELECT max(first + records) FROM chunk c WHERE c.core = " table                  \
+	".core AND c.id <= ?1)"
+#define GONE GONE_OF("loss")
 
 /* What is done, in this order; ?1 is the last chunk that goes. */
 static const char *const prune[] = {
@@ -27,6 +29,7 @@ static const char *const prune[] = {
 	"INSERT INTO left_records SELECT core, sum(lost) FROM loss WHERE " GONE " GROUP BY core"
 	" ON CONFLICT(core) DO UPDATE SET records = records + excluded.records",
 	"DELETE FROM loss WHERE " GONE,
+	"DELETE FROM lost_switches WHERE " GONE_OF("lost_switches"),
 	"INSERT INTO meta SELECT 'pruned', ?2 || ' ' || sum(records) FROM chunk WHERE id <= ?1"
 	" ON CONFLICT(key) DO UPDATE SET value = ?2 || ' ' ||"
 	" (substr(value, instr(value, ' ') + 1)"

@@ -194,6 +194,20 @@ static int new_local(struct dt_store *s, struct core *c, const struct dt_record 
 	return set_slot(c, r->pc, target, tag, (uint32_t)l) ? dt_store_no_memory(s, e) : l;
 }
 
+/* Writes how many of a loss are context switches; 0: that is not known. */
+static int write_lost_switches(struct dt_store *s, unsigned core, struct core *c,
+			       struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[LOST_SWITCHES];
+
+	if (!c->lost_switches && !c->lost_unknown)
+		return 0;
+	sqlite3_bind_int(t, 1, (int)core);
+	dt_store_bind_u64(t, 2, c->lost_after);
+	dt_store_bind_u64(t, 3, c->lost_unknown ? 0 : c->lost_switches);
+	return dt_store_run(s, LOST_SWITCHES, e);
+}
+
 static int write_loss(struct dt_store *s, unsigned core, struct core *c, uint64_t end_ticks,
 		      struct dt_error *e)
 {
@@ -209,7 +223,7 @@ static int write_loss(struct dt_store *s, unsigned core, struct core *c, uint64_
 		dt_store_bind_u64(t, 3, c->lost);
 		dt_store_bind_u64(t, 4, c->lost_begin);
 		dt_store_bind_u64(t, 5, end_ticks);
-		if (dt_store_run(s, LOSS, e))
+		if (dt_store_run(s, LOSS, e) || write_lost_switches(s, core, c, e))
 			return -1;
 	} else if (c->loss_open && end_ticks) {
 		if (dt_store_begin(s, e))
@@ -222,35 +236,87 @@ static int write_loss(struct dt_store *s, unsigned core, struct core *c, uint64_
 			return -1;
 	}
 	c->loss_open = !end_ticks && (c->lost || c->loss_open);
-	c->lost = 0;
+	c->lost = c->lost_switches = 0;
+	c->lost_unknown = false;
 	return 0;
 }
 
-static int write_chunk(struct dt_store *s, unsigned core, struct core *c, struct dt_error *e)
+/* Writes the row of a compressed chunk. */
+static int insert_chunk(struct dt_store *s, const struct dt_packed *p, struct dt_error *e)
 {
 	sqlite3_stmt *t = s->statement[CHUNK];
-	struct dt_encoder *k = c->chunk;
 	int rc;
 
-	if (!k->n)
+	if (dt_store_begin(s, e))
+		return -1;
+	if (p->failed)
+		return dt_store_no_memory(s, e);
+	sqlite3_bind_int(t, 1, (int)p->core);
+	dt_store_bind_u64(t, 2, p->first);
+	sqlite3_bind_int64(t, 3, p->chunk->n);
+	dt_store_bind_u64(t, 4, p->chunk->min_ticks);
+	dt_store_bind_u64(t, 5, p->chunk->max_ticks);
+	sqlite3_bind_blob64(t, 6, p->events.p, p->events.n, SQLITE_STATIC);
+	sqlite3_bind_blob64(t, 7, p->vals.p, p->vals.n, SQLITE_STATIC);
+	rc = dt_store_run(s, CHUNK, e);
+	sqlite3_clear_bindings(t);
+	return rc;
+}
+
+/* Writes the chunks that the pool has compressed, in the order in which they were handed over, as
+ * far as they are ready; all: waits for all of them. */
+static int collect(struct dt_store *s, bool all, struct dt_error *e)
+{
+	const struct dt_packed *p;
+
+	while (s->pool && (p = dt_pool_oldest(s->pool, all))) {
+		if (insert_chunk(s, p, e))
+			return -1;
+		dt_pool_retire(s->pool);
+	}
+	return 0;
+}
+
+/* Hands the open chunk of a core over to the pool, which has room or is waited for. */
+static int hand_over(struct dt_store *s, unsigned core, struct core *c, struct dt_error *e)
+{
+	if (collect(s, false, e))
+		return -1;
+	if (!dt_pool_has_room(s->pool)) {
+		const struct dt_packed *p = dt_pool_oldest(s->pool, true);
+
+		if (insert_chunk(s, p, e))
+			return -1;
+		dt_pool_retire(s->pool);
+	}
+	return dt_pool_hand(s->pool, &c->chunk, core, c->written) ? dt_store_no_memory(s, e) : 0;
+}
+
+/* Compresses the open chunk of a core and writes it, or has this done by the pool. */
+static int write_chunk(struct dt_store *s, unsigned core, struct core *c, struct dt_error *e)
+{
+	uint32_t n = c->chunk->n;
+
+	if (!n)
 		return 0;
 	if (dt_store_begin(s, e))
 		return -1;
-	if (dt_encoder_finish(k, core, s->cctx, &s->events, &s->vals, NULL))
-		return dt_store_no_memory(s, e);
-	sqlite3_bind_int(t, 1, (int)core);
-	dt_store_bind_u64(t, 2, c->written);
-	sqlite3_bind_int64(t, 3, k->n);
-	dt_store_bind_u64(t, 4, k->min_ticks);
-	dt_store_bind_u64(t, 5, k->max_ticks);
-	sqlite3_bind_blob64(t, 6, s->events.p, s->events.n, SQLITE_STATIC);
-	sqlite3_bind_blob64(t, 7, s->vals.p, s->vals.n, SQLITE_STATIC);
-	rc = dt_store_run(s, CHUNK, e);
-	sqlite3_clear_bindings(t);
-	if (rc)
-		return -1;
-	c->written += k->n;
-	dt_encoder_reset(k);
+	if (s->pool) {
+		if (hand_over(s, core, c, e))
+			return -1;
+	} else {
+		struct dt_packed p = {c->chunk, core, c->written, s->events, s->vals, false};
+		int rc;
+
+		p.failed = dt_encoder_finish(p.chunk, core, s->cctx, &p.events, &p.vals, NULL);
+		s->events = p.events;
+		s->vals = p.vals;
+		rc = insert_chunk(s, &p, e);
+		if (rc)
+			return -1;
+		dt_encoder_reset(c->chunk);
+	}
+	c->written += n;
 	clear_slots(c);
 	return 0;
 }
@@ -321,8 +387,8 @@ static struct core *usable(struct dt_store *s, unsigned core, struct dt_error *e
 	return c;
 }
 
-int dt_store_lose(struct dt_store *s, unsigned core, uint64_t lost, uint64_t begin_ticks,
-		  struct dt_error *e)
+int dt_store_lose(struct dt_store *s, unsigned core, uint64_t lost, uint64_t switches,
+		  uint64_t begin_ticks, struct dt_error *e)
 {
 	struct core *c = usable(s, core, e);
 
@@ -331,7 +397,20 @@ int dt_store_lose(struct dt_store *s, unsigned core, uint64_t lost, uint64_t beg
 	s->has_records |= lost != 0;
 	if (lost)
 		note_loss(c, lost, begin_ticks);
+	c->lost_switches += switches;
 	return 0;
+}
+
+/*
+ * Commits what a full chunk was added to. A loss must not be in the file before the records that
+ * precede it, which another core holds: then everything is written; or, where that would have to
+ * wait for the pool, nothing before the next flush.
+ */
+static int commit_chunk(struct dt_store *s, struct dt_error *e)
+{
+	if (!s->losses)
+		return dt_store_commit(s, e);
+	return s->pool ? 0 : dt_store_flush(s, e);
 }
 
 int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, size_t n,
@@ -344,6 +423,7 @@ int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, s
 	s->has_records |= n || lost;
 	if (lost)
 		note_loss(c, lost, c->last_ticks);
+	c->lost_unknown |= lost != 0;
 	if (!n)
 		return 0;
 	if ((c->lost || c->loss_open) && write_loss(s, core, c, r[0].ticks, e))
@@ -355,11 +435,8 @@ int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, s
 			return -1;
 		r += done;
 		n -= (size_t)done;
-		/* a loss must not be in the file before the records that precede it, which another
-		 * core holds */
 		if (c->chunk->n == DT_CHUNK_MAX &&
-		    (write_chunk(s, core, c, e) ||
-		     (s->losses ? dt_store_flush(s, e) : dt_store_commit(s, e))))
+		    (write_chunk(s, core, c, e) || commit_chunk(s, e)))
 			return -1;
 	}
 	c->last_ticks = r[-1].ticks;
@@ -385,5 +462,47 @@ int dt_store_flush(struct dt_store *s, struct dt_error *e)
 		if (c && (write_chunk(s, i, c, e) || write_loss(s, i, c, 0, e)))
 			return -1;
 	}
-	return dt_store_commit(s, e);
+	return collect(s, true, e) ? -1 : dt_store_commit(s, e);
+}
+
+int dt_store_threads(struct dt_store *s, unsigned threads, struct dt_error *e)
+{
+	if (threads < 2)
+		return 0;
+	s->pool = dt_pool_new(threads);
+	return s->pool ? 0 : dt_store_no_memory(s, e);
+}
+
+void dt_store_help(struct dt_store *s)
+{
+	if (s->pool)
+		dt_pool_help(s->pool, 2);
+}
+
+bool dt_store_begin_flush(struct dt_store *s)
+{
+	for (unsigned i = 0; s->pool && i < s->cores; i++) {
+		struct core *c = s->core[i];
+
+		if (!c || !c->chunk->n)
+			continue;
+		if (s->failed || collect(s, false, NULL))
+			return false;
+		if (!dt_pool_has_room(s->pool))
+			return true;
+		if (write_chunk(s, i, c, NULL))
+			return false;
+	}
+	return false;
+}
+
+void dt_store_finish(struct dt_store *s)
+{
+	if (s->pool)
+		dt_pool_finish(s->pool);
+}
+
+struct dt_pool_counts dt_store_pool_counts(struct dt_store *s)
+{
+	return s->pool ? dt_pool_count(s->pool) : (struct dt_pool_counts){0};
 }

@@ -96,6 +96,22 @@ int dt_store_jit(struct dt_store *s, uint32_t pid, const struct dt_jit_code *cod
 	return dt_store_run(s, JIT, e);
 }
 
+static int put_other_names(struct dt_store *s, uint32_t row, const char *others, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[FUNCTION_NAME];
+
+	for (const char *p = others; p && *p;) {
+		size_t n = strcspn(p, "\n");
+
+		sqlite3_bind_int64(t, 1, row);
+		sqlite3_bind_text(t, 2, p, (int)n, SQLITE_TRANSIENT);
+		if (dt_store_run(s, FUNCTION_NAME, e))
+			return -1;
+		p += n + (p[n] == '\n');
+	}
+	return 0;
+}
+
 int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, struct dt_error *e)
 {
 	sqlite3_stmt *t = s->statement[FUNCTION];
@@ -119,7 +135,7 @@ int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, s
 	if (dt_store_run(s, FUNCTION, e))
 		return -1;
 	known->row = (uint32_t)sqlite3_last_insert_rowid(s->db);
-	return known->row;
+	return put_other_names(s, known->row, f->others, e) ? -1 : (int64_t)known->row;
 }
 
 static const char *text_of(sqlite3_stmt *q, int column)
@@ -134,7 +150,9 @@ int dt_store_functions(struct dt_store *s,
 		       void *ctx, struct dt_error *e)
 {
 	static const char sql[] =
-		"SELECT id, module, address, size, name, file, line, signature FROM function";
+		"SELECT id, module, address, size, name, file, line, signature, names "
+		"FROM function LEFT JOIN (SELECT function AS of, group_concat(name, char(10)) "
+		"AS names FROM function_name GROUP BY of) ON of=id";
 	sqlite3_stmt *q;
 	int rc;
 
@@ -147,7 +165,8 @@ int dt_store_functions(struct dt_store *s,
 						  .name = text_of(q, 4),
 						  .file = text_of(q, 5),
 						  .line = (uint32_t)sqlite3_column_int64(q, 6),
-						  .signature = text_of(q, 7)};
+						  .signature = text_of(q, 7),
+						  .others = text_of(q, 8)};
 
 		fn(ctx, sqlite3_column_int64(q, 0), &f);
 	}
@@ -375,6 +394,20 @@ int dt_store_left_out(struct dt_store *s, const struct dt_left_out_row *row, str
 	dt_store_bind_u64(t, 6, row->min);
 	dt_store_bind_u64(t, 7, row->max);
 	return dt_store_run(s, LEFT_OUT, e);
+}
+
+int dt_store_budget(struct dt_store *s, const struct dt_budget_row *row, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[BUDGET_OFF];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, row->function);
+	dt_store_bind_u64(t, 2, row->begin);
+	dt_store_bind_u64(t, 3, row->end);
+	sqlite3_bind_double(t, 4, row->rate);
+	dt_store_bind_u64(t, 5, row->calls);
+	return dt_store_run(s, BUDGET_OFF, e);
 }
 
 int dt_store_left_records(struct dt_store *s, unsigned core, uint64_t records, struct dt_error *e)

@@ -8,6 +8,7 @@
 
 #include "store/store.h"
 #include "store/chunk.h"
+#include "store/pool.h"
 #include "store/sites.h"
 
 #define BY_TARGET 0xffffffffu /* slot.local: look again, with the record's target */
@@ -27,16 +28,18 @@ struct slot {
 struct core {
 	struct dt_encoder *chunk;
 	struct slot *slot;
-	uint32_t slots, used;  /* slots: a power of two */
-	uint32_t generation;   /* slots of another generation are free */
-	uint32_t tid, pid;     /* last thread seen, and its process */
-	uint32_t pids_version; /* when pid was looked up */
-	uint64_t written;      /* records in chunks that have been written out */
-	uint64_t lost;	       /* records lost that are not in the file yet... */
-	uint64_t lost_after;   /* ...the number of records before the loss... */
-	uint64_t lost_begin;   /* ...and ticks of the last record before it */
-	bool loss_open;	       /* the end of the last loss in the file is not known yet */
-	uint64_t last_ticks;   /* ticks of the record that was put last */
+	uint32_t slots, used;	/* slots: a power of two */
+	uint32_t generation;	/* slots of another generation are free */
+	uint32_t tid, pid;	/* last thread seen, and its process */
+	uint32_t pids_version;	/* when pid was looked up */
+	uint64_t written;	/* records in chunks that have been written out */
+	uint64_t lost;		/* records lost that are not in the file yet... */
+	uint64_t lost_switches; /* how many of them are context switches... */
+	bool lost_unknown;	/* ...and of some it is not known */
+	uint64_t lost_after;	/* ...the number of records before the loss... */
+	uint64_t lost_begin;	/* ...and ticks of the last record before it */
+	bool loss_open;		/* the end of the last loss in the file is not known yet */
+	uint64_t last_ticks;	/* ticks of the record that was put last */
 };
 
 /* The prepared statements: store.c has their text. */
@@ -51,6 +54,7 @@ enum statement {
 	MODULE,
 	MODULE_END,
 	MODULE_NAME,
+	FUNCTION_NAME,
 	UNHOOKED,
 	UNHOOKED_CALLER,
 	JIT,
@@ -61,12 +65,14 @@ enum statement {
 	EVENT,
 	LOSS,
 	LOSS_END,
+	LOST_SWITCHES,
 	PAUSE,
 	CHANGE,
 	HELD,
 	WRITTEN,
 	WAITED,
 	LEFT_OUT,
+	BUDGET_OFF,
 	LEFT_RECORDS,
 	SUM,
 	SUM_LINE,
@@ -84,6 +90,7 @@ struct dt_store {
 	sqlite3 *db;
 	sqlite3_stmt *statement[STATEMENTS];
 	ZSTD_CCtx *cctx;
+	struct dt_pool *pool; /* compresses chunks; NULL: the thread that puts records does */
 	dt_describe_fn *describe;
 	void *ctx;
 	struct core *core[65536];

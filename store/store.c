@@ -33,12 +33,15 @@ static const char *const statement_sql[STATEMENTS] = {
 	[JIT] = "INSERT INTO jit VALUES(?,?,?,?,?)",
 	[TYPE] = "INSERT INTO type VALUES(NULL,?)",
 	[FUNCTION] = "INSERT INTO function VALUES(NULL,?,?,?,?,?,?,?)",
+	[FUNCTION_NAME] = "INSERT INTO function_name VALUES(?,?)",
 	[SITE] = "INSERT INTO site VALUES(NULL,?,?,?,?,?,?,?)",
 	[CLOCK] = "INSERT INTO clock VALUES(?,?,?)",
 	[EVENT] = "INSERT INTO event VALUES(?,?,?,?,?)",
 	[LOSS] = "INSERT INTO loss VALUES(?,?,?,?,?) ON CONFLICT(core, after) DO UPDATE SET "
 		 "lost=lost+excluded.lost, begin_ticks=min(begin_ticks, excluded.begin_ticks), "
 		 "end_ticks=excluded.end_ticks",
+	[LOST_SWITCHES] = "INSERT INTO lost_switches VALUES(?,?,?) ON CONFLICT(core, after) DO "
+			  "UPDATE SET lost=iif(lost AND excluded.lost, lost+excluded.lost, 0)",
 	[LOSS_END] = "UPDATE loss SET end_ticks=? WHERE core=? AND after=?",
 	[PAUSE] = "INSERT INTO pause VALUES(?,?,?,?,?)",
 	[CHANGE] = "INSERT INTO change VALUES(?,?,?,?)",
@@ -46,6 +49,7 @@ static const char *const statement_sql[STATEMENTS] = {
 	[WRITTEN] = "INSERT INTO written VALUES(?,?,?,?)",
 	[WAITED] = "INSERT INTO waited VALUES(?,?,?,?)",
 	[LEFT_OUT] = "INSERT OR REPLACE INTO left_out VALUES(?,?,?,?,?,?,?)",
+	[BUDGET_OFF] = "INSERT OR REPLACE INTO budget_off VALUES(?,?,?,?,?)",
 	[SUM] = "INSERT OR REPLACE INTO sum VALUES(?,?,?,?,?)",
 	[SUM_LINE] = "INSERT OR REPLACE INTO sum_line VALUES(?,?,?,?,?,?,?,?,?,?)",
 	[STACK] = "INSERT INTO stack VALUES(NULL,?)",
@@ -239,6 +243,7 @@ static void destroy(struct dt_store *s)
 	for (int i = 0; i < STATEMENTS; i++)
 		sqlite3_finalize(s->statement[i]);
 	sqlite3_close(s->db);
+	dt_pool_free(s->pool);
 	for (unsigned i = 0; i < s->cores; i++) {
 		if (!s->core[i])
 			continue;
@@ -417,7 +422,7 @@ static struct dt_store *new_store(const char *path, dt_describe_fn *describe, vo
 {
 	struct dt_store *s = calloc(1, sizeof(*s));
 
-	if (!s || !(s->path = strdup(path)) || !(s->cctx = ZSTD_createCCtx())) {
+	if (!s || !(s->path = strdup(path)) || !(s->cctx = dt_encoder_context())) {
 		dt_fail(e, "%s: out of memory", path);
 		if (s)
 			destroy(s);
@@ -425,8 +430,6 @@ static struct dt_store *new_store(const char *path, dt_describe_fn *describe, vo
 	}
 	s->describe = describe;
 	s->ctx = ctx;
-	ZSTD_CCtx_setParameter(s->cctx, ZSTD_c_compressionLevel, 1);
-	ZSTD_CCtx_setParameter(s->cctx, ZSTD_c_checksumFlag, 1);
 	return s;
 }
 

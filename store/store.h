@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/record.h"
 #include "store/info.h"
+#include "store/pool.h"
 
 #define DT_STORE_SCHEMA 1
 
@@ -69,8 +70,9 @@ struct dt_function_row {
 	const char *file;      /* source file, "" if not known */
 	uint32_t line;	       /* 0: not known */
 	const char *signature; /* see symbols/symtab.h; "" if not known */
-	uint64_t variant; /* 0 for a function; otherwise it tells tracepoints and events with one
-			     address apart */
+	uint64_t variant;   /* 0 for a function; otherwise it tells tracepoints and events with one
+			       address apart */
+	const char *others; /* its other names, as in dt_function_info; NULL: none */
 };
 
 /* What the writer must know of a (pc, kind) when it meets it for the first time. */
@@ -157,10 +159,11 @@ int dt_store_place(struct dt_store *s, const struct dt_record *r, struct dt_stor
 /*
  * Notes that records of a core are missing before those that are put next, and that the first was
  * lost after begin_ticks (0: after the beginning). This is for a core whose records come from
- * several sources, one of which has lost some.
+ * several sources, one of which has lost some. `switches' of those lost are context switches; of
+ * what dt_store_put() is told, that is not known.
  */
-int dt_store_lose(struct dt_store *s, unsigned core, uint64_t lost, uint64_t begin_ticks,
-		  struct dt_error *e);
+int dt_store_lose(struct dt_store *s, unsigned core, uint64_t lost, uint64_t switches,
+		  uint64_t begin_ticks, struct dt_error *e);
 
 /*
  * Forgets what is known of sites in [low, high), in all processes, after an exec or a dlclose, so
@@ -179,6 +182,23 @@ int dt_store_prune(struct dt_store *s, int64_t chunk, uint64_t ticks, struct dt_
 
 /* Makes everything put so far durable against the death of this process. */
 int dt_store_flush(struct dt_store *s, struct dt_error *e);
+
+/*
+ * Has chunks compressed by a pool of that many threads (store/pool.h), of which the caller's is
+ * one; 1: none. Before anything is put. The three functions below are for a recorder that does not
+ * want its lock to be held while chunks are compressed; without them the store waits where it has
+ * to.
+ */
+int dt_store_threads(struct dt_store *s, unsigned threads, struct dt_error *e);
+/* Without the lock: compresses chunks until those that are put next need not wait for it. */
+void dt_store_help(struct dt_store *s);
+/* Begins a flush: hands over open chunks for which there is room. True: there are more of them;
+ * dt_store_help(), then again. Otherwise dt_store_finish(), then dt_store_flush(). */
+bool dt_store_begin_flush(struct dt_store *s);
+/* Without the lock: waits until all chunks that were handed over have been compressed. */
+void dt_store_finish(struct dt_store *s);
+/* Returns what the pool has done so far. */
+struct dt_pool_counts dt_store_pool_counts(struct dt_store *s);
 
 /* Sets the value of a key in table meta. */
 int dt_store_meta(struct dt_store *s, const char *key, const char *value, struct dt_error *e);
@@ -296,6 +316,18 @@ struct dt_left_out_row {
 };
 /* Notes the sums so far; an earlier row of the function is replaced. */
 int dt_store_left_out(struct dt_store *s, const struct dt_left_out_row *row, struct dt_error *e);
+/* A time in which a function was not recorded, since that cost more than the budget allowed. At its
+ * edges, between the first of the function's sites that was switched and the last one, calls may be
+ * recorded, or one end of them. */
+struct dt_budget_row {
+	uint32_t function;
+	uint64_t begin, end; /* ticks, edges included; end 0: it was off to the end */
+	double rate;	     /* calls in a second of the program's processor time before it */
+	uint64_t calls;	     /* so many are thought to have been made in it */
+};
+/* Notes it; an earlier row of the same function and begin is replaced. */
+int dt_store_budget(struct dt_store *s, const struct dt_budget_row *row, struct dt_error *e);
+
 /* Notes that so many more records of a core were left out. */
 int dt_store_left_records(struct dt_store *s, unsigned core, uint64_t records, struct dt_error *e);
 

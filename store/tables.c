@@ -5,6 +5,7 @@
 #include "core/plain.h"
 #include "store/store.h"
 #include "store/tables.h"
+#include "symbols/pattern.h"
 
 #define BLOCK 65536
 
@@ -150,6 +151,33 @@ static int take_function(struct dt_tables *t, sqlite3_stmt *q)
 	return 0;
 }
 
+/* Adds another name to a function's; the rows of one function come one after the other. More names
+ * than a pattern looks at are left out. */
+static int take_function_name(struct dt_tables *t, sqlite3_stmt *q)
+{
+	uint64_t row = u64(q, 0);
+	struct dt_function_info *f = (struct dt_function_info *)t->functions.p + row - 1;
+	const char *more = name(t, q, 1);
+	size_t n, m = strlen(more);
+	char *to;
+
+	if (!row || row > t->functions.n)
+		return -1;
+	n = f->others ? strlen(f->others) : 0;
+	if (!m || n + m + 2 > DT_OTHER_NAMES)
+		return 0;
+	to = text_room(t, n + m + 2);
+	if (!to)
+		return -1;
+	if (n) {
+		memcpy(to, f->others, n);
+		to[n++] = '\n';
+	}
+	memcpy(to + n, more, m + 1);
+	f->others = to;
+	return 0;
+}
+
 static int take_type(struct dt_tables *t, sqlite3_stmt *q)
 {
 	struct dt_type_info *i;
@@ -275,6 +303,18 @@ static int take_pause(struct dt_tables *t, sqlite3_stmt *q)
 	if (!x)
 		return -1;
 	*x = (struct dt_times){u64(q, 0), u64(q, 1), false};
+	return 0;
+}
+
+static int take_off(struct dt_tables *t, sqlite3_stmt *q)
+{
+	struct dt_off *x = add(&t->offs, sizeof(*x));
+	uint64_t end = u64(q, 2);
+
+	if (!x)
+		return -1;
+	*x = (struct dt_off){(uint32_t)u64(q, 0), u64(q, 1), end ? end : UINT64_MAX};
+	t->offs_over += end != 0;
 	return 0;
 }
 
@@ -422,23 +462,27 @@ static int take_numbers(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 			take_number, e);
 }
 
-int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
+/* Functions, from where they ended: a session writes their names with them. */
+static int take_functions(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 {
-	/* small tables that may change are read again, the others from where they ended */
-	t->threads.n = t->processes.n = t->meta.n = t->clocks.n = t->modules.n = t->events.n =
-		t->execs.n = t->pauses.n = t->numbers.n = 0;
-	if (has_table(db, "event") &&
-	    take_all(t, db,
-		     "SELECT subsystem, event, subsystem_name, name, description FROM event "
-		     "WHERE ?1=0 ORDER BY subsystem, ifnull(event, 65536), rowid",
-		     0, take_event, e))
+	size_t have = t->functions.n;
+
+	if (take_all(t, db,
+		     "SELECT id, module, address, size, name, file, line, signature FROM function "
+		     "WHERE id>?1 ORDER BY id",
+		     have, take_function, e))
 		return -1;
-	if (has_table(db, "exec") &&
-	    take_all(t, db, "SELECT pid, ticks FROM exec WHERE ?1=0 ORDER BY pid, ticks", 0,
-		     take_exec, e))
-		return -1;
-	if (take_numbers(t, db, e))
-		return -1;
+	return has_table(db, "function_name")
+		       ? take_all(t, db,
+				  "SELECT function, name FROM function_name "
+				  "WHERE function>?1 ORDER BY function, rowid",
+				  have, take_function_name, e)
+		       : 0;
+}
+
+/* Reads when nothing was recorded, or something went off. */
+static int take_pauses(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
+{
 	if (has_table(db, "pause") &&
 	    take_all(
 		    t, db,
@@ -454,8 +498,36 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 		     "SELECT end_ticks, end_ticks FROM change WHERE ?1=0 AND off", 0, take_pause,
 		     e))
 		return -1;
+	if (has_table(db, "budget_off") &&
+	    take_all(t, db,
+		     "SELECT function, begin_ticks, end_ticks FROM budget_off WHERE ?1=0 "
+		     "ORDER BY function, begin_ticks",
+		     0, take_off, e))
+		return -1;
 	if (t->pauses.n)
 		qsort(t->pauses.p, t->pauses.n, sizeof(struct dt_times), by_begin);
+	return 0;
+}
+
+int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
+{
+	/* small tables that may change are read again, the others from where they ended */
+	t->threads.n = t->processes.n = t->meta.n = t->clocks.n = t->modules.n = t->events.n =
+		t->execs.n = t->pauses.n = t->numbers.n = t->offs.n = t->offs_over = 0;
+	if (has_table(db, "event") &&
+	    take_all(t, db,
+		     "SELECT subsystem, event, subsystem_name, name, description FROM event "
+		     "WHERE ?1=0 ORDER BY subsystem, ifnull(event, 65536), rowid",
+		     0, take_event, e))
+		return -1;
+	if (has_table(db, "exec") &&
+	    take_all(t, db, "SELECT pid, ticks FROM exec WHERE ?1=0 ORDER BY pid, ticks", 0,
+		     take_exec, e))
+		return -1;
+	if (take_numbers(t, db, e))
+		return -1;
+	if (take_pauses(t, db, e))
+		return -1;
 	if (has_table(db, "hold") &&
 	    take_all(t, db,
 		     "SELECT tid, begin_ticks, end_ticks, why='room' FROM hold "
@@ -481,10 +553,7 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 		      "SELECT m.id, m.path || char(10) || group_concat(n.name, char(10)) "
 		      "FROM module_name n JOIN module m ON m.id=n.module WHERE ?1=0 GROUP BY m.id",
 		      0, take_module_name, e)) ||
-	    take_all(t, db,
-		     "SELECT id, module, address, size, name, file, line, signature FROM function "
-		     "WHERE id>?1 ORDER BY id",
-		     t->functions.n, take_function, e) ||
+	    take_functions(t, db, e) ||
 	    take_all(t, db,
 		     "SELECT id, pid, pc, kind, function, place, mask, target FROM site "
 		     "WHERE id>?1 ORDER BY id",
@@ -510,7 +579,8 @@ void dt_tables_free(struct dt_tables *t)
 	struct dt_array *all[] = {&t->sites,	    &t->functions, &t->modules, &t->threads,
 				  &t->processes,    &t->clocks,	   &t->meta,	&t->events,
 				  &t->types,	    &t->execs,	   &t->helds,	&t->holds,
-				  &t->held_threads, &t->pauses,	   &t->jit,	&t->numbers};
+				  &t->held_threads, &t->pauses,	   &t->offs,	&t->jit,
+				  &t->numbers};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		free(all[i]->p);

@@ -36,6 +36,8 @@ struct dt_tables {
 					 holds; by tid */
 	struct dt_array pauses; /* struct dt_times, by begin: nothing was recorded, or something
 				   that was recorded went off */
+	struct dt_array offs;	/* struct dt_off, by function and begin */
+	size_t offs_over;	/* how many of them are over */
 	size_t holds_of;	/* how many helds have gone into holds */
 	struct dt_array processes, clocks, meta; /* dt_process_info, dt_clock, dt_meta */
 	struct dt_array jit;			 /* struct dt_jit_info, in the order of the file */

@@ -16,7 +16,7 @@
 
 #include "core/error.h"
 
-#define MAGIC	 "DTMEMO1"
+#define MAGIC	 "DTMEMO2"
 #define NAME	 20 /* bytes of a file's name: 16 hexadecimal digits and ".elf" */
 #define PRUNE_TO (DT_MEMO_FOLDER / 4 * 3)
 
@@ -336,7 +336,7 @@ const struct dt_memo_answer *dt_memo_take_answer(struct dt_memo_rest *r, const c
 	const struct dt_memo_answer *is = dt_memo_take(r, sizeof(*is));
 
 	*more = is ? take_text(r, is->more) : NULL;
-	*text = *more ? take_text(r, is->bytes) : NULL;
+	*text = *more && is->stored <= is->bytes ? take_text(r, is->stored) : NULL;
 	return *text ? is : NULL;
 }
 
@@ -381,12 +381,12 @@ void dt_memo_put_answer(struct dt_memo_out *o, const struct dt_memo_answer *is, 
 {
 	dt_memo_put(o, is, sizeof(*is));
 	dt_memo_put_text(o, more, is->more);
-	dt_memo_put_text(o, text, is->bytes);
+	dt_memo_put_text(o, text, is->stored);
 }
 
 size_t dt_memo_answer_size(const struct dt_memo_answer *is)
 {
-	return sizeof(*is) + padded(is->more) + padded(is->bytes);
+	return sizeof(*is) + padded(is->more) + padded(is->stored);
 }
 
 /* ---- debug files ---- */

@@ -45,6 +45,7 @@ struct dt_memo_answer {
 	uint64_t number[2];
 	int64_t result;
 	uint64_t bytes;
+	uint64_t stored; /* bytes of its text here; fewer than `bytes': it is packed by zstd */
 };
 
 /* What has not been taken yet of the bytes read. */

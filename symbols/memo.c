@@ -9,11 +9,14 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "symbols/memo-file.h"
 
 #define BUCKETS	    1024
 #define ANSWERS_MAX 65536u
+#define LONG	    (8u << 20) /* bytes; answers of so many are packed */
+#define LEVEL	    1	       /* of zstd */
 #define YOUNG_S	    2 /* a file that changed less than this ago may change again at the same time */
 
 struct entry {
@@ -53,15 +56,33 @@ static bool is_asked(const struct entry *x, const struct dt_apart_ask *a, const 
 	       x->is.number[1] == a->number[1] && !memcmp(x->more, more, a->bytes);
 }
 
-const char *dt_memo_find(const struct dt_memo *m, const struct dt_apart_ask *ask, const char *more,
-			 struct dt_apart_answer *a)
+/* Returns a copy of an answer's text; NULL: it is damaged, or there is no memory. */
+static char *copy_of(const struct entry *x)
 {
-	for (const struct entry *x = m->bucket[bucket_of(ask, more)]; x; x = x->next)
-		if (is_asked(x, ask, more)) {
-			*a = (struct dt_apart_answer){x->is.result, x->is.bytes};
-			return x->text;
-		}
+	char *text = malloc(x->is.bytes + 1);
+
+	if (!text)
+		return NULL;
+	text[x->is.bytes] = '\0';
+	if (x->is.stored == x->is.bytes)
+		return memcpy(text, x->text, x->is.bytes);
+	if (ZSTD_decompress(text, x->is.bytes, x->text, x->is.stored) == x->is.bytes)
+		return text;
+	free(text);
 	return NULL;
+}
+
+char *dt_memo_recall(const struct dt_memo *m, const struct dt_apart_ask *ask, const char *more,
+		     size_t most, struct dt_apart_answer *a)
+{
+	const struct entry *x = m->bucket[bucket_of(ask, more)];
+
+	while (x && !is_asked(x, ask, more))
+		x = x->next;
+	if (!x || x->is.bytes > most)
+		return NULL;
+	*a = (struct dt_apart_answer){x->is.result, x->is.bytes};
+	return copy_of(x);
 }
 
 bool dt_memo_has(const struct dt_memo *m, uint32_t what, int64_t result)
@@ -90,22 +111,44 @@ static bool add(struct dt_memo *m, const struct dt_memo_answer *is, const char *
 	return true;
 }
 
+/* Returns a copy of an answer's text, packed if it is long; NULL: it would take too much room, or
+ * memory is out. */
+static char *pack(const char *text, size_t n, uint64_t *stored)
+{
+	size_t room = n >= LONG ? n / 2 : n;
+	char *copy = room < DT_MEMO_MOST ? malloc(room + 1) : NULL, *less;
+
+	*stored = n;
+	if (!copy)
+		return NULL;
+	if (n < LONG)
+		return memcpy(copy, text, n);
+	*stored = ZSTD_compress(copy, room, text, n, LEVEL);
+	if (ZSTD_isError(*stored)) {
+		free(copy);
+		return NULL;
+	}
+	less = realloc(copy, *stored + 1);
+	if (less)
+		copy = less;
+	return copy;
+}
+
 void dt_memo_add(struct dt_memo *m, const struct dt_apart_ask *ask, const char *more,
 		 const struct dt_apart_answer *a, const char *text)
 {
-	const struct dt_memo_answer is = {
-		ask->what, ask->bytes, {ask->number[0], ask->number[1]}, a->result, a->bytes};
+	struct dt_memo_answer is = {.what = ask->what,
+				    .more = ask->bytes,
+				    .number = {ask->number[0], ask->number[1]},
+				    .result = a->result,
+				    .bytes = a->bytes};
 	char *copy;
 
-	if (m->n >= ANSWERS_MAX || a->bytes > DT_MEMO_MOST ||
-	    m->size + dt_memo_answer_size(&is) > DT_MEMO_MOST)
+	if (m->n >= ANSWERS_MAX)
 		return;
-	copy = malloc(a->bytes + 1);
-	if (!copy)
-		return;
-	memcpy(copy, text, a->bytes);
-	copy[a->bytes] = '\0';
-	if (add(m, &is, more, copy, true))
+	copy = pack(text, a->bytes, &is.stored);
+	if (copy && m->size + dt_memo_answer_size(&is) <= DT_MEMO_MOST &&
+	    add(m, &is, more, copy, true))
 		m->news = true;
 	else
 		free(copy);

@@ -29,10 +29,11 @@ bool dt_memo_possible(void);
  */
 struct dt_memo *dt_memo_open(int file, const char *path);
 
-/* Returns the answer to a question, followed by a byte 0, or NULL if there is none. It belongs to
- * the memo. more: what follows the question, ask->bytes bytes. */
-const char *dt_memo_find(const struct dt_memo *m, const struct dt_apart_ask *ask, const char *more,
-			 struct dt_apart_answer *a);
+/* Returns a copy of the answer to a question, followed by a byte 0, for the caller to free; NULL:
+ * there is none, it is longer than `most', or memory is out. more: what follows the question,
+ * ask->bytes bytes. */
+char *dt_memo_recall(const struct dt_memo *m, const struct dt_apart_ask *ask, const char *more,
+		     size_t most, struct dt_apart_answer *a);
 
 /* Is that a result of any question `what'? */
 bool dt_memo_has(const struct dt_memo *m, uint32_t what, int64_t result);

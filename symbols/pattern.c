@@ -92,6 +92,23 @@ static bool glob(const char *pattern, const char *text)
 	return !strcmp(pattern, text) || !fnmatch(pattern, text, 0);
 }
 
+/* Cuts what tells which Python a module is for (PEP 3149: ".cpython-311-x86_64-linux-gnu",
+ * ".abi3"); returns false if there is nothing to cut. */
+static bool cut_tag(char *name)
+{
+	static const char *const tag[] = {".cpython-", ".pypy", ".abi3"};
+
+	for (size_t i = 0; i < sizeof(tag) / sizeof(tag[0]); i++) {
+		char *at = strstr(name, tag[i]);
+
+		if (at && at != name) {
+			*at = '\0';
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Matches one of the names of a module, of n bytes. */
 static bool match_module(const struct dt_pattern *p, const char *name, size_t n)
 {
@@ -111,7 +128,7 @@ static bool match_module(const struct dt_pattern *p, const char *name, size_t n)
 	if (!so || (so[3] && so[3] != '.'))
 		return false;
 	*so = '\0';
-	return glob(p->module, base);
+	return glob(p->module, base) || (cut_tag(base) && glob(p->module, base));
 }
 
 bool dt_pattern_module(const struct dt_pattern *p, const char *module)
@@ -281,6 +298,20 @@ bool dt_selection_match(struct dt_selection *s, const char *module, const char *
 		note(&c, p, dt_pattern_module(p, module) && match_any(p, module, names, n));
 	}
 	return dt_choice_made(&c);
+}
+
+bool dt_selection_named(struct dt_selection *s, const char *module, const char *name,
+			const char *others)
+{
+	char text[DT_OTHER_NAMES], *save = NULL;
+	const char *names[64] = {name};
+	size_t n = 1;
+
+	dt_format(text, sizeof(text), "%s", others ? others : "");
+	for (char *p = strtok_r(text, "\n", &save); p && n < sizeof(names) / sizeof(*names);
+	     p = strtok_r(NULL, "\n", &save))
+		names[n++] = p;
+	return dt_selection_match(s, module, names, n);
 }
 
 bool dt_selection_event(struct dt_selection *s, const char *const subsystem[2],
@@ -538,6 +569,15 @@ void dt_near_offer(struct dt_near *near, const char *name)
 	near->cost[at] = cost;
 	if (near->n < DT_NEAR)
 		near->n++;
+}
+
+void dt_near_offer_others(struct dt_near *near, const char *others)
+{
+	char text[DT_OTHER_NAMES], *save = NULL;
+
+	dt_format(text, sizeof(text), "%s", others ? others : "");
+	for (char *p = strtok_r(text, "\n", &save); p; p = strtok_r(NULL, "\n", &save))
+		dt_near_offer(near, p);
 }
 
 static void offer(void *ctx, uint64_t address, const char *name)

@@ -55,6 +55,14 @@ void dt_selection_clear(struct dt_selection *s);
 bool dt_selection_match(struct dt_selection *s, const char *module, const char *const *names,
 			size_t n);
 
+/* The most bytes of the other names of a function, with newlines between them and a NUL. */
+#define DT_OTHER_NAMES 4096
+
+/* The same of a function with one name, and others with newlines between them; NULL: it has none.
+ */
+bool dt_selection_named(struct dt_selection *s, const char *module, const char *name,
+			const char *others);
+
 /* Is something chosen that no pattern matches? */
 bool dt_selection_rest(const struct dt_selection *s);
 
@@ -123,6 +131,8 @@ struct dt_near {
 void dt_near_start(struct dt_near *near, const char *pattern);
 /* Offers one name. */
 void dt_near_offer(struct dt_near *near, const char *name);
+/* Offers the other names of a function, as dt_selection_named() has them; NULL: none. */
+void dt_near_offer_others(struct dt_near *near, const char *others);
 /* Offers all names of a symbol table. */
 void dt_near_symtab(struct dt_near *near, const struct dt_symtab *t);
 

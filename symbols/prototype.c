@@ -396,15 +396,23 @@ void dt_prototype(const char *path, const char *name, bool places, char *buf, si
 static bool read_output(const char *p, struct dt_filled *out)
 {
 	static const char when[] = "+0.";
-	const char *is = strchr(when, *p++), *set;
+	const char *is = strchr(when, *p++), *set, *named;
 	size_t n = strcspn(p, ".[?,)"), name = strlen(out->name);
 	bool first = p[n] == '[';
 
 	out->when = (uint8_t)(is - when);
 	out->buffer = strncmp(p, "text_r", n) == 0 && n == 6;
-	set = out->buffer ? NULL : find(&all_sets, p, n, ' ');
+	named = memchr(p, '#', n);
+	if (named)
+		named++;
+	set = out->buffer ? NULL
+	      : named	  ? find(&all_sets, named, (size_t)(p + n - named), ' ')
+			  : find(&all_sets, p, n, ' ');
 	if (out->buffer)
 		strcpy(out->type, "s");
+	else if (named && set)
+		dt_format(out->type, sizeof(out->type), "%.*s%lx", (int)(named - p), p,
+			  (unsigned long)(SET | (uint64_t)(set - sets)));
 	else if (set)
 		dt_format(out->type, sizeof(out->type), "a#%lx",
 			  (unsigned long)(SET | (uint64_t)(set - sets)));

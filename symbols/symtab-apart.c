@@ -103,15 +103,6 @@ static bool is_lasting(const struct dt_apart_ask *q, const struct dt_apart_answe
 	       (a->result >= 0 || q->what == DT_ASK_LINE);
 }
 
-static char *recall(const struct dt_symtab *t, const struct dt_apart_ask *q, const char *more,
-		    size_t most, struct dt_apart_answer *a)
-{
-	const char *known = t->memo ? dt_memo_find(t->memo, q, more, a) : NULL;
-	char *text = known && a->bytes <= most ? malloc(a->bytes + 1) : NULL;
-
-	return text ? memcpy(text, known, a->bytes + 1) : NULL;
-}
-
 /* Asks, as dt_apart_ask() does. If the answer is NULL, nothing more will be known of the file. */
 static char *ask(struct dt_symtab *t, enum dt_question what, uint64_t first, uint64_t second,
 		 const char *more, size_t most, struct dt_apart_answer *a)
@@ -123,7 +114,7 @@ static char *ask(struct dt_symtab *t, enum dt_question what, uint64_t first, uin
 	more = more ? more : "";
 	if (n > DT_APART_ASK_MAX)
 		return NULL;
-	text = recall(t, &q, more, most, a);
+	text = t->memo ? dt_memo_recall(t->memo, &q, more, most, a) : NULL;
 	if (text)
 		return text;
 	text = ask_reader(t, &q, more, most, a);

@@ -5,6 +5,7 @@
 #include "target/careful.h"
 #include "target/request.h"
 #include "target/ring.h"
+#include "target/rseq.h"
 
 static void count_clockless(const struct dt_record *rec)
 {
@@ -67,14 +68,14 @@ static int append(struct dt_record *rec)
 	}
 	/* unless the hook is one without rseq */
 	if (rec->core != DT_SHARED_CORE && !process_block.shared_only) {
-		core = __atomic_load_n(
-			(uint32_t *)(dt_own_thread_pointer() + (uint64_t)blob.rseq_offset + 4),
-			__ATOMIC_RELAXED);
+		core = dt_rseq_core();
 		if (core < process_block.cores) {
 			r = dt_ring_at(&session, blob.stride, core);
 			pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
 			return dt_ring_make_room(r, pos, rec);
 		}
+		if (dt_rseq_register())
+			return 1;
 	}
 	/* here the thread block may be another thread's: see dt_before_clone() */
 	rec->tid = dt_asked_thread_id();

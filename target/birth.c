@@ -3,6 +3,7 @@
 #include "target/calls.h"
 #include "target/held.h"
 #include "target/request.h"
+#include "target/rseq.h"
 
 #define ROUNDS 200 /* of a millisecond: for so long a thread waits for a place at most */
 
@@ -82,6 +83,7 @@ bool dt_birth_tell(uint64_t made)
 
 uint64_t dt_before_vfork(void)
 {
+	dt_rseq_prepare();
 	return dt_clock_is_allowed() ? dt_since_now().ticks : 0;
 }
 

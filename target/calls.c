@@ -89,11 +89,3 @@ uint32_t dt_asked_thread_id(void)
 	return dt_is_confined() ? DT_NO_TID
 				: (uint32_t)dt_call4(DT_SYS_GETTID, 0, 0, 0, 0) | kept_block.tag;
 }
-
-uint32_t dt_own_thread_id(void)
-{
-	if (blob.tid_offset)
-		return *(uint32_t *)(dt_own_thread_pointer() + (uint64_t)blob.tid_offset) |
-		       kept_block.tag;
-	return dt_asked_thread_id();
-}

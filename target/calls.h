@@ -48,9 +48,6 @@ bool dt_has_parent(void);
 /* Asks the kernel for the thread's id, and returns it with its PID namespace's tag, as in records;
  * DT_NO_TID: no system call is allowed. */
 uint32_t dt_asked_thread_id(void);
-
-/* Returns the same, but from the thread's block if the offset there is known. */
-uint32_t dt_own_thread_id(void);
 #pragma GCC visibility pop
 
 #endif

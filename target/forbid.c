@@ -3,6 +3,7 @@
 #include "target/birth.h"
 #include "target/calls.h"
 #include "target/request.h"
+#include "target/rseq.h"
 
 #define CLONE_VM     0x00000100u
 #define CLONE_VFORK  0x00004000u
@@ -76,10 +77,25 @@ static bool may_succeed(const uint64_t *argument)
 	return operation == 1 && data != 0;
 }
 
+/* A child that runs in this thread's block must not append by its rseq. */
+static void before_musl_clone(uint64_t flags)
+{
+	if (!(flags & CLONE_VM) || (flags & CLONE_SETTLS))
+		return;
+	dt_rseq_lend();
+	if (!(flags & CLONE_VFORK)) /* it runs beside this thread */
+		dt_fast_path_leave();
+}
+
 void dt_before_call(const uint64_t *argument)
 {
 	uint64_t mode = 0;
 
+	if (argument[0] == DT_SYS_VFORK || argument[0] == DT_SYS_CLONE) {
+		before_musl_clone(argument[0] == DT_SYS_VFORK ? CLONE_VM | CLONE_VFORK
+							      : argument[1]);
+		return;
+	}
 	if (argument[0] == DT_SYS_SECCOMP && may_succeed(argument))
 		mode = (uint32_t)argument[1] + 1;
 	else if (argument[0] == DT_SYS_PRCTL && (int)argument[1] == PR_SET_SECCOMP)

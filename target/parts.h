@@ -16,6 +16,7 @@
 extern struct dt_blob blob;
 extern struct dt_process_block process_block;
 extern struct dt_kept_block kept_block;
+extern struct dt_own_rseq own_rseq[DT_OWN_MAX];
 extern struct dt_control session;
 #pragma GCC visibility pop
 

@@ -3,6 +3,7 @@
 #include "target/calls.h"
 #include "target/held.h"
 #include "target/request.h"
+#include "target/rseq.h"
 
 bool dt_pair_change(uint64_t *word, uint64_t *first, uint64_t *second, uint64_t new_first,
 		    uint64_t new_second)

@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, hostile, corpus, suites, found, kernel, packages, rpm, static, fuzz, sanitizers, whole
+#                            storm, csmith, csmith-points, kills, oracle, hostile, corpus, suites, found, kernel, packages, rpm, static, old-libc, fuzz, sanitizers, whole
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -36,6 +36,7 @@
 #     (test/packages/chroot.sh; some 300 MB are downloaded, the kernel's headers and DKMS among them); those for RPM (make rpm):
 #     what is in them
 #   - the static program (make static) in a folder with nothing but a program to trace: test/packages/static.sh
+#   - programs with the glibc of Debian 11, which registers no rseq: test/real/old-libc.sh (3 MB are downloaded)
 #   - all of the commands' cases with sanitizers, those that take long too
 #   - the campaigns of which `make check' tries a share each time (test/share.bash), whole
 #   - the kernel's module: everything traced for ten seconds; loaded, with everything traced, and unloaded
@@ -496,6 +497,10 @@ static_program() {
 	make -s -C "$root" static >"$work/log" 2>&1 || { tail -n 20 "$work/log" >>"$work/why"; return 1; }
 	"$root/test/packages/static.sh" "$root/build/static/devtrace" >"$work/log" 2>&1 || { cat "$work/log" >>"$work/why"; return 1; }
 }
+old_libc() {
+	bash "$root/test/real/old-libc.sh" "$devtrace" >"$work/log" 2>&1 && ! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
+}
+campaign old-libc "programs with glibc 2.31: every call, and the threads' own ids" old_libc
 campaign static "the static program works where there is nothing but a program to trace" static_program
 fuzzer() {
 	[ -n "${fuzzers_built:-}" ] || make -s -C "$root" -j2 FUZZ=1 fuzzers >"$work/log" 2>&1 || { tail -n 5 "$work/log" >>"$work/why"; return 1; }

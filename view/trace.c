@@ -151,19 +151,19 @@ static void say_loss(struct losses *l)
 	l->lost = 0;
 }
 
-static int on_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint64_t end)
+static int on_loss(void *ctx, const struct dt_lost *lost)
 {
 	struct losses *l = ctx;
+	uint64_t begin = lost->begin, end = lost->end ? lost->end : begin;
 
-	end = end ? end : begin;
-	if (l->lost && (core != l->core || begin > l->end + l->near))
+	if (l->lost && (lost->core != l->core || begin > l->end + l->near))
 		say_loss(l);
 	if (!l->lost) {
-		l->core = core;
+		l->core = lost->core;
 		l->begin = begin;
 		l->end = end;
 	}
-	l->lost += lost;
+	l->lost += lost->lost;
 	/* losses of several sources of one core can overlap */
 	l->begin = begin < l->begin ? begin : l->begin;
 	l->end = end > l->end ? end : l->end;

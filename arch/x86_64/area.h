@@ -4,9 +4,10 @@
  * addresses, below 2 GiB so that the hooks can use absolute 32-bit addresses:
  *
  *	+0x0000  code    r-x private  the blob below, relocated for this process
- *	+0x7000  process rw- private  struct dt_process_block; zero in a forked child
- *	+0x8000  kept    rw- private  struct dt_kept_block; a forked child inherits it
- *	+0x9000  session rw- shared   struct dt_control and the rings (core/ring.h)
+ *	+0x9000  process rw- private  struct dt_process_block; zero in a forked child
+ *	+0xa000  kept    rw- private  struct dt_kept_block; a forked child inherits it
+ *	+0xb000  threads rw- private  struct dt_own_rseq of threads (below); inherited, too
+ *	+0x1b000 session rw- shared   struct dt_control and the rings (core/ring.h)
  *	then     hooks   r-x private  made from the blob's templates, for each core
  *	then     table   r-x private  struct dt_table, written by the controller only
  *
@@ -21,12 +22,13 @@
 #define DT_ARCH_AREA_H
 
 #define DT_AREA_CODE	0x0000
-#define DT_AREA_PROCESS 0x7000
-#define DT_AREA_KEPT	0x8000
-#define DT_AREA_SESSION 0x9000
-#define DT_CODE_SIZE	0x7000
-#define DT_AREA_GATES	0x6400 /* in the code, after the blob: see arch/x86_64/gate.h */
-#define DT_AREA_STUB	0x6a00 /* after these: where system calls made for us run from */
+#define DT_AREA_PROCESS 0x9000
+#define DT_AREA_KEPT	0xa000
+#define DT_AREA_THREADS 0xb000
+#define DT_AREA_SESSION 0x1b000
+#define DT_CODE_SIZE	0x9000
+#define DT_AREA_GATES	0x8400 /* in the code, after the blob: see arch/x86_64/gate.h */
+#define DT_AREA_STUB	0x8a00 /* after these: where system calls made for us run from */
 #define DT_BLOB_OTHER	0x01000000
 #define DT_AREA_TOP	0x7fff0000ull /* the area ends below this address */
 #define DT_BLOB_MAGIC	0x32626f6c62747664
@@ -44,12 +46,22 @@
 #define DT_FIX_SIGNATURE 10 /* the rseq signature */
 #define DT_FIX_TAG	 11 /* the process's tag: process/pid-namespace.h */
 #define DT_FIX_ERRNO	 12 /* errno from %fs */
+/* of hooks for an rseq of ours: see struct dt_own_rseq */
+#define DT_FIX_OWN_AT	   13 /* the word that says where it is, from %fs */
+#define DT_FIX_OWN_CHECK   14 /* own.check, */
+#define DT_FIX_OWN_TID	   15 /* own.tid, */
+#define DT_FIX_OWN_CPU	   16 /* own.rseq.cpu_id, */
+#define DT_FIX_OWN_ARM	   17 /* own.rseq.rseq_cs, from there */
+#define DT_FIX_OWN_SEGMENT 18 /* the prefix in the lowest byte: %fs, or one without effect */
 
 #define DT_HOOKS    10 /* enum dt_hook */
 #define DT_FROM_MAX 4  /* modules whose calls alone are recorded by the hooks called ..._FROM */
 /* offset from %fs of a word that is always 0 in glibc's thread blocks: tcbhead_t's
  * unused_vgetcpu_cache. It is read where the offset of errno is not known. */
 #define DT_NO_ERRNO 0x38
+/* offset from %fs of the word that says where struct dt_own_rseq is: `sysinfo', which glibc and
+ * musl have in thread blocks, and use on other processors only */
+#define DT_OWN_WORD 0x20
 #define DT_PATCHES  32 /* most places that lead through the area; hook.S makes room for them */
 
 #ifndef __ASSEMBLER__
@@ -83,6 +95,9 @@ struct dt_process_block {
 	 */
 	uint64_t born;
 	uint32_t born_core;
+	uint32_t own_refused; /* no thread gets an rseq of ours any more: the kernel, or the
+			       * program, has not let one have it */
+	uint32_t own_swept;   /* place in the table of struct dt_own_rseq that is looked at next */
 };
 
 _Static_assert(sizeof(struct dt_process_block) <= DT_AREA_KEPT - DT_AREA_PROCESS, "one page");
@@ -98,6 +113,7 @@ struct dt_kept_block {
 	 * thread asks before it reads it. Children, and programs that they execute, inherit the ban
 	 */
 	uint32_t asks_clock;
+	uint32_t no_own; /* threads get no rseq of ours any more. Written by the controller */
 	uint32_t
 		tag; /* of its PID namespace, as it stands in thread ids: process/pid-namespace.h */
 	/* where the first thread's stack ends, and the words begin that the kernel has put behind
@@ -118,6 +134,48 @@ struct dt_kept_block {
 #define DT_SLOT_HASH 0x9e3779b97f4a7c15ull /* times the key; its highest 7 bits are the slot */
 
 _Static_assert(sizeof(struct dt_kept_block) <= DT_SLOTS_AT, "one page");
+
+/*
+ * Threads whose libc registers no rseq (musl, glibc before 2.35) have one that the slow path
+ * registers at a thread's first record, if nothing speaks against it (hook/target-rseq.h). A new
+ * thread may begin in a block that an earlier one has left, and a child of vfork runs in its
+ * parent's. So `check' is looked at before each append: it tells that the thread whose id stands in
+ * the block has registered this.
+ */
+struct dt_own_rseq {
+	/* as in linux/rseq.h, 32 bytes in all */
+	struct {
+		uint32_t cpu_id_start, cpu_id;
+		uint64_t rseq_cs;
+		uint32_t flags, node_id, mm_cid, unused;
+	} rseq;
+	/* 1 + the word where libc keeps the thread's id (in glibc before 2.34 without libpthread,
+	 * that is 0); 0: it is not registered, or the block is lent to a child */
+	uint32_t check;
+	uint32_t tid;	/* of the thread that has registered it last; 0: none has */
+	uint64_t owner; /* in the table: thread pointer of the thread that it is of; 0: free */
+	uint64_t rest[2];
+};
+
+_Static_assert(sizeof(struct dt_own_rseq) == 64, "aligned as the kernel wants it");
+
+#define DT_OWN_MAX ((DT_AREA_SESSION - DT_AREA_THREADS) / 64) /* the first one is no thread's */
+
+/* Where struct dt_own_rseq is. */
+enum dt_own {
+	DT_OWN_NONE,  /* libc has registered rseq, or nobody does */
+	DT_OWN_BLOCK, /* in glibc's thread block, DT_OWN_RESERVE from the thread pointer */
+	DT_OWN_TABLE, /* in the area's table, at the offset that is in the word at DT_OWN_WORD */
+};
+
+/*
+ * glibc's thread block has 512 bytes, from 128 on, in which the dynamic linker of glibc before 2.23
+ * kept registers, and which have been there since only because others rely on the block's size
+ * (sysdeps/x86_64/nptl/tls.h, __glibc_unused2). The last 64 of them are used.
+ */
+#define DT_OWN_UNUSED	  0x80
+#define DT_OWN_UNUSED_END 0x280
+#define DT_OWN_RESERVE	  (DT_OWN_UNUSED_END - 64)
 
 /* The numbers of the hooks. */
 enum dt_hook {
@@ -161,6 +219,7 @@ struct dt_blob {
 	uint32_t code_begin, code_end; /* instructions: where a thread's ip can be */
 	uint32_t fixups, fixups_end;   /* begin and end of an array of struct dt_fixup */
 	struct dt_template hook_template[DT_HOOKS];
+	struct dt_template own_template[DT_HOOKS]; /* for an rseq of ours */
 	/* --- filled by the controller */
 	uint64_t cores, stride, mask;
 	uint64_t jumps[2]; /* the pages of jumps near libc and near the program, 0: none */
@@ -175,6 +234,7 @@ struct dt_blob {
 	uint64_t table;	    /* address of the struct dt_table */
 	uint64_t confined;  /* 1: the process allows itself few system calls, so the slow path makes
 			       none */
+	uint64_t own;	    /* enum dt_own */
 	uint64_t hook[DT_HOOKS]; /* addresses of the hooks that were made; 0: none */
 	int64_t errno_offset;	 /* of errno from %fs; 0: not known */
 	/* the modules whose calls alone the hooks called ..._FROM record; size 0: no module */

@@ -21,6 +21,13 @@ static const uint8_t load[2][JUMP] = {{0xb8, 0x9d}, {0xb8, 0x3d, 0x01}};
 static const uint8_t end_of_syscall[] = {0x4d, 0x89, 0xc8, 0x4c, 0x8b,
 					 0x4c, 0x24, 0x08, 0x0f, 0x05};
 
+/* pop %rdx; mov $58, %eax; syscall; push %rdx: the second is replaced */
+static const uint8_t vfork_of_musl[] = {0x5a, 0xb8, 0x3a, 0, 0, 0, 0x0f, 0x05, 0x52};
+/* and $-16, %rsi; sub $8, %rsi; mov %rcx, (%rsi); syscall; test %eax, %eax: what is before the
+ * system call is replaced */
+static const uint8_t clone_of_musl[] = {0x48, 0x83, 0xe6, 0xf0, 0x48, 0x83, 0xee, 0x08,
+					0x48, 0x89, 0x0e, 0x0f, 0x05, 0x85, 0xc0};
+
 /* Looks whether an instruction does the same at another address. */
 static bool is_movable(const struct dt_insn *in)
 {
@@ -57,26 +64,39 @@ static bool is_loaded(const uint8_t *code, size_t size, size_t at, const uint8_t
 	return out->length != 0;
 }
 
-/* Finds the next DT_GATE_SYSCALL. */
-static bool next_end(const uint8_t *code, size_t size, size_t *from, struct dt_gate *out)
+/* Code that is known as a whole, of which `length' bytes from `skip' on are replaced. */
+struct known {
+	const uint8_t *code;
+	size_t size;
+	uint32_t skip, length;
+};
+
+/* Finds the next place of that code. */
+static bool next_known(const uint8_t *code, size_t size, const struct known *k, size_t *from,
+		       struct dt_gate *out)
 {
-	const uint8_t *p =
-		memmem(code + *from, size - *from, end_of_syscall, sizeof(end_of_syscall));
+	const uint8_t *p = memmem(code + *from, size - *from, k->code, k->size);
 
 	if (!p) {
 		*from = size;
 		return false;
 	}
 	*from = (size_t)(p - code) + 1;
-	*out = (struct dt_gate){*from - 1 + 3, JUMP};
+	*out = (struct dt_gate){*from - 1 + k->skip, k->length};
 	return true;
 }
 
 bool dt_gate_scan(const uint8_t *code, size_t size, enum dt_gate_what what, size_t *from,
 		  struct dt_gate *out)
 {
-	if (what == DT_GATE_SYSCALL)
-		return next_end(code, size, from, out);
+	static const struct known known[DT_GATE_WHATS] = {
+		[DT_GATE_VFORK] = {vfork_of_musl, sizeof(vfork_of_musl), 1, JUMP},
+		[DT_GATE_CLONE] = {clone_of_musl, sizeof(clone_of_musl), 0, 11},
+		[DT_GATE_SYSCALL] = {end_of_syscall, sizeof(end_of_syscall), 3, JUMP},
+	};
+
+	if (known[what].code)
+		return next_known(code, size, &known[what], from, out);
 	while (*from < size) {
 		const uint8_t *p = memchr(code + *from, load[what][1], size - *from);
 		size_t at;

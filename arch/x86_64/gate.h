@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Gates. A program can forbid itself what the hooks need: reading the clock, making system calls.
- * The place where it does so is led through the area, so that the slow path learns of it first. A
- * jump of five bytes replaces instructions before the system call, which itself stays where it is.
- * The gate has a copy of these instructions, calls the blob's `call', and jumps back to the system
- * call.
+ * And musl's vfork and clone have children run in their maker's thread block, as glibc's do, which
+ * are connected by name (connection.h). The place where that is done is led through the area, so
+ * that the slow path learns of it first. A jump of five bytes replaces instructions before the
+ * system call, which itself stays where it is. The gate has a copy of these instructions, calls the
+ * blob's `call', and jumps back to the system call.
  */
 #ifndef DT_ARCH_GATE_H
 #define DT_ARCH_GATE_H
@@ -26,6 +27,8 @@ struct dt_gate {
 enum dt_gate_what {
 	DT_GATE_PRCTL, /* prctl's number is loaded, and the system call follows without a branch */
 	DT_GATE_SECCOMP, /* as DT_GATE_PRCTL, with seccomp's number */
+	DT_GATE_VFORK,	 /* in musl's vfork */
+	DT_GATE_CLONE,	 /* in musl's __clone */
 	DT_GATE_SYSCALL, /* the end of glibc's syscall() */
 	DT_GATE_WHATS
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "arch/x86_64/hooks.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #define PAGE 4096ull
@@ -8,6 +9,16 @@
 const struct dt_blob *dt_blob_head(void)
 {
 	return (const struct dt_blob *)dt_blob_image;
+}
+
+struct dt_thread_offsets dt_blob_offsets(const struct dt_blob *b)
+{
+	return (struct dt_thread_offsets){.tid = b->tid_offset,
+					  .rseq = b->rseq_offset,
+					  .rseq_size = b->rseq_size,
+					  .signature = b->rseq_signature,
+					  .error = b->errno_offset,
+					  .own = (enum dt_own)b->own};
 }
 
 /* An address in the image differs by DT_BLOB_OTHER between the two builds, so only its highest byte
@@ -40,13 +51,22 @@ static uint64_t hook_size(const struct dt_template *t, uint64_t cores)
 	       ~63ull;
 }
 
+/* Returns the bytes that are kept for a hook, of whichever kind it will be. */
+static uint64_t hook_room(const struct dt_blob *b, int i, uint64_t cores)
+{
+	uint64_t theirs = hook_size(&b->hook_template[i], cores);
+	uint64_t own = hook_size(&b->own_template[i], cores);
+
+	return own > theirs ? own : theirs;
+}
+
 uint64_t dt_hooks_size(uint64_t cores)
 {
 	const struct dt_blob *b = dt_blob_head();
 	uint64_t n = 0;
 
 	for (int i = 0; i < DT_HOOKS; i++)
-		n += hook_size(&b->hook_template[i], cores);
+		n += hook_room(b, i, cores);
 	return (n + PAGE - 1) & ~(PAGE - 1);
 }
 
@@ -56,6 +76,16 @@ struct part {
 	uint32_t from, end, core, mask;
 	const struct dt_thread_offsets *o;
 };
+
+/* prefixes of an operand in memory: relative to %ds, which begins at 0, or to %fs */
+#define IN_DS 0x3eu
+#define IN_FS 0x64u
+
+/* Returns what the word that says where a struct dt_own_rseq is is added to. */
+static uint32_t own(const struct part *p)
+{
+	return p->o->own == DT_OWN_TABLE ? (uint32_t)(p->area + DT_AREA_THREADS) : DT_OWN_RESERVE;
+}
 
 /* Returns what a fixup at `at', whose 32 bits are word so far, becomes. */
 static uint32_t fixed(const struct part *p, uint32_t type, uint32_t word, uint32_t at)
@@ -85,6 +115,18 @@ static uint32_t fixed(const struct part *p, uint32_t type, uint32_t word, uint32
 		return p->o->tag;
 	case DT_FIX_ERRNO:
 		return (uint32_t)(p->o->error ? p->o->error : DT_NO_ERRNO);
+	case DT_FIX_OWN_AT: /* DT_NO_ERRNO: always 0, so what follows is from %fs on */
+		return p->o->own == DT_OWN_TABLE ? DT_OWN_WORD : DT_NO_ERRNO;
+	case DT_FIX_OWN_CHECK:
+		return own(p) + offsetof(struct dt_own_rseq, check);
+	case DT_FIX_OWN_TID:
+		return own(p) + offsetof(struct dt_own_rseq, tid);
+	case DT_FIX_OWN_CPU:
+		return own(p) + offsetof(struct dt_own_rseq, rseq.cpu_id);
+	case DT_FIX_OWN_ARM:
+		return own(p) + offsetof(struct dt_own_rseq, rseq.rseq_cs);
+	case DT_FIX_OWN_SEGMENT:
+		return (word & ~0xffu) | (p->o->own == DT_OWN_TABLE ? IN_DS : IN_FS);
 	}
 	return word;
 }
@@ -175,10 +217,10 @@ void dt_hooks_make(unsigned char image[DT_CODE_SIZE], uint64_t area, const struc
 	memcpy(fresh, dt_blob_image, size);
 	dt_blob_relocate(fresh, size, area);
 	for (int i = 0; i < DT_HOOKS; i++) {
-		const struct dt_template *t = &b->hook_template[i];
+		const struct dt_template *t = o->own ? &b->own_template[i] : &b->hook_template[i];
 
 		make_hook(out + done, at + done, fresh, t, g, area, o, &head->hook[i],
 			  &head->again[i]);
-		done += hook_size(t, g->cores);
+		done += hook_room(b, i, g->cores);
 	}
 }

@@ -13,7 +13,11 @@ struct dt_thread_offsets {
 	uint32_t rseq_size, signature; /* with which rseq was registered */
 	uint32_t tag;		       /* of the process's PID namespace: process/pid-namespace.h */
 	int64_t error;		       /* offset from %fs of errno; 0: not known */
+	enum dt_own own;	       /* DT_OWN_TABLE: rseq is 0 */
 };
+
+/* Returns the offsets that a blob has, whose hooks have been made. */
+struct dt_thread_offsets dt_blob_offsets(const struct dt_blob *b);
 
 /* Returns the head of the blob, with offsets from its beginning. */
 const struct dt_blob *dt_blob_head(void);

@@ -14,10 +14,13 @@
 /* numbers of system calls */
 #define DT_SYS_RT_SIGPROCMASK	14
 #define DT_SYS_GETPID		39
+#define DT_SYS_CLONE		56
+#define DT_SYS_VFORK		58
 #define DT_SYS_GETPPID		110
 #define DT_SYS_PRCTL		157
 #define DT_SYS_GETTID		186
 #define DT_SYS_FUTEX		202
+#define DT_SYS_TGKILL		234
 #define DT_SYS_PROCESS_VM_READV 310
 #define DT_SYS_SECCOMP		317
 #define DT_SYS_RSEQ		334

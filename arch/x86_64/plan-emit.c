@@ -71,7 +71,8 @@ static bool inner_patches(struct dt_patch *p, unsigned *n, const struct dt_plan_
 			  const struct dt_trampoline *t)
 {
 	uint64_t room = x->host_size ? x->host : x->start, inner = x->start + x->inner;
-	uint64_t to = x->inner ? dt_moved_forward(&t->moved, x->start, t->copy, inner) : t->address;
+	uint64_t to = x->inner ? dt_moved_forward(t->moved.at, t->moved.n, x->start, t->copy, inner)
+			       : t->address;
 	bool reaches = jump_patch(&p[0], room, x->host_size ? t->host : t->address);
 
 	reaches = jump_patch(&p[1], room + JUMP_SIZE, to) && reaches;
@@ -121,7 +122,7 @@ static int patches(const struct dt_plan *p, const struct dt_plan_window *x, uint
 		b.from += bias;
 		b.to += bias;
 		b.board += b.board ? bias : 0;
-		to = dt_moved_forward(&t->moved, here.start, t->copy, b.to);
+		to = dt_moved_forward(t->moved.at, t->moved.n, here.start, t->copy, b.to);
 		if (to == here.start)
 			to = t->copy; /* a loop's head: after the hook of the entry */
 		if (to == b.to)

@@ -74,8 +74,19 @@ void dt_work_take(struct work *w, uint64_t from, uint64_t to, bool yes)
 
 bool dt_work_decode(const struct work *w, uint64_t at, struct dt_insn *in)
 {
-	return at >= w->r->low && at < w->r->high &&
-	       dt_insn_decode(in, w->r->bytes + (at - w->r->low), w->r->high - at, at);
+	struct dt_insn *last = w->p->decoded ? &w->p->decoded[at % DT_PLAN_DECODED] : NULL;
+
+	if (at < w->r->low || at >= w->r->high)
+		return false;
+	if (last && last->address == at && last->length) {
+		*in = *last;
+		return true;
+	}
+	if (!dt_insn_decode(in, w->r->bytes + (at - w->r->low), w->r->high - at, at))
+		return false;
+	if (last)
+		*last = *in;
+	return true;
 }
 
 uint64_t dt_work_before(const struct work *w, uint64_t at)

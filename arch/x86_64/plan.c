@@ -23,6 +23,7 @@ int dt_plan_begin(struct dt_plan *p, const struct dt_code *code,
 		  const struct dt_plan_options *options, struct dt_error *e)
 {
 	*p = (struct dt_plan){.code = code, .options = *options};
+	p->decoded = calloc(DT_PLAN_DECODED, sizeof(*p->decoded));
 	p->taken = calloc(code->regions, sizeof(*p->taken));
 	for (size_t i = 0; p->taken && i < code->regions; i++) {
 		p->taken[i] = calloc(1, (code->region[i].high - code->region[i].low) / 8 + 1);
@@ -41,6 +42,7 @@ void dt_plan_end(struct dt_plan *p)
 	for (size_t i = 0; p->taken && i < p->code->regions; i++)
 		free(p->taken[i]);
 	free(p->taken);
+	free(p->decoded);
 	free(p->site);
 	free(p->window);
 	free(p->retarget);
@@ -63,6 +65,7 @@ int dt_plan_copy(struct dt_plan *to, const struct dt_plan *from)
 	bool failed = false;
 
 	*to = *from;
+	to->decoded = calloc(DT_PLAN_DECODED, sizeof(*to->decoded));
 	to->taken = calloc(from->code->regions, sizeof(*to->taken));
 	for (size_t i = 0; to->taken && i < from->code->regions; i++)
 		to->taken[i] =

@@ -135,6 +135,9 @@ struct dt_plan_options {
 struct dt_plan {
 	const struct dt_code *code;
 	struct dt_plan_options options;
+	/* what was decoded last, by its address: an instruction is looked at several times. NULL:
+	 * it is decoded each time */
+	struct dt_insn *decoded;
 	uint8_t **taken; /* for each region, a bit for each byte: it is used by a window */
 	struct dt_plan_site *site;
 	size_t sites, site_room;
@@ -145,6 +148,8 @@ struct dt_plan {
 	bool neighbours; /* room may be made among the instructions of other functions */
 	bool failed;	 /* no memory */
 };
+
+#define DT_PLAN_DECODED 512u /* elements of dt_plan.decoded */
 
 /* Begins an empty plan for code, which must outlive it. -1: no memory. */
 int dt_plan_begin(struct dt_plan *p, const struct dt_code *code,

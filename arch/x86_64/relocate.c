@@ -560,18 +560,20 @@ int dt_relocate_push(struct dt_emit *o, const uint8_t *code, size_t size, uint64
 	return copy_near(&v, &in, bytes, in.length);
 }
 
-uint64_t dt_moved_forward(const struct dt_moved *m, uint64_t from, uint64_t to, uint64_t ip)
+uint64_t dt_moved_forward(const struct dt_moved_at *at, unsigned n, uint64_t from, uint64_t to,
+			  uint64_t ip)
 {
-	for (unsigned i = 1; i < m->n; i++)
-		if (ip == from + m->at[i].from)
-			return to + m->at[i].to;
+	for (unsigned i = 1; i < n; i++)
+		if (ip == from + at[i].from)
+			return to + at[i].to;
 	return ip;
 }
 
-uint64_t dt_moved_back(const struct dt_moved *m, uint64_t from, uint64_t to, uint64_t ip)
+uint64_t dt_moved_back(const struct dt_moved_at *at, unsigned n, uint64_t from, uint64_t to,
+		       uint64_t ip)
 {
-	for (unsigned i = 0; i <= m->n; i++)
-		if (ip == to + m->at[i].to)
-			return from + m->at[i].from;
+	for (unsigned i = 0; i <= n; i++)
+		if (ip == to + at[i].to)
+			return from + at[i].from;
 	return 0;
 }

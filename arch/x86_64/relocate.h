@@ -46,14 +46,17 @@ struct dt_relocate_hook {
 	void *ctx;
 };
 
+/* Where an instruction went. */
+struct dt_moved_at {
+	uint32_t from; /* offset in the original */
+	uint32_t to;   /* offset in the copy at which a thread about to run it goes on: before its
+			* hooks */
+};
+
 /* Where each instruction went. at[n] is the end of the original and of the copy. */
 struct dt_moved {
 	unsigned n; /* instructions */
-	struct {
-		uint32_t from; /* offset in the original */
-		uint32_t to;   /* offset in the copy at which a thread about to run it goes on:
-				* before its hooks */
-	} at[DT_RELOCATE_MAX + 1];
+	struct dt_moved_at at[DT_RELOCATE_MAX + 1];
 	bool falls; /* control can reach the end of the copy: a jump back must follow */
 };
 
@@ -77,11 +80,14 @@ int dt_relocate_push(struct dt_emit *o, const uint8_t *code, size_t size, uint64
 
 /*
  * Returns where a thread that is stopped at ip must go on: from a moved instruction, other than the
- * first, at its copy; else at ip. from and to are the first addresses of original and copy.
+ * first, at its copy; else at ip. from and to are the first addresses of original and copy; at and
+ * n are those of struct dt_moved.
  */
-uint64_t dt_moved_forward(const struct dt_moved *m, uint64_t from, uint64_t to, uint64_t ip);
+uint64_t dt_moved_forward(const struct dt_moved_at *at, unsigned n, uint64_t from, uint64_t to,
+			  uint64_t ip);
 /* Returns where in the original a thread goes on that is stopped at the beginning of an
  * instruction's copy; 0: it is not at such a place. */
-uint64_t dt_moved_back(const struct dt_moved *m, uint64_t from, uint64_t to, uint64_t ip);
+uint64_t dt_moved_back(const struct dt_moved_at *at, unsigned n, uint64_t from, uint64_t to,
+		       uint64_t ip);
 
 #endif

@@ -133,6 +133,8 @@ def read_structures(unit, sets):
                 kind = letter_of(f.type, Sets())
             except Unknown:
                 kind = 'a'
+            if (name, f.spelling) == ('epoll_event', 'events'):
+                kind += '#epoll_events'
             members.append(f'{f.spelling}:{"u8" if kind == "p" and name == "epoll_event" else kind}@'
                            f'{found[0].type.get_offset(f.spelling)}')
         sets.described[name] = f'a:{name};' + ','.join(members)
@@ -341,6 +343,7 @@ def reads_of(use, structures, reads):
 def read_outputs(sets):
     """outputs.txt: returns {FUNCTION.PARAMETER: what stands behind its '>'}, and describes structures."""
     uses = {}
+    sets.described['wstatus'] = 'w:wstatus;'
     for line in lines_of('outputs.txt'):
         if line.startswith('='):
             name, members = line.split()[1:]

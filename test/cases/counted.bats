@@ -58,9 +58,11 @@ counted() {
 @test "threads that come and go where libc registers no rseq, static, and with musl: every call" {
 	GLIBC_TUNABLES=glibc.pthread.rseq=0 "$dt" record -o t.db -F 'churn:*' -F 'libc.so.6:*' ./churn 20 >out 2>err
 	counted t.db leaf "$(cat out)"
+	DEVTRACE_NO_RSEQ=1 GLIBC_TUNABLES=glibc.pthread.rseq=0 "$dt" record -o t.db -F 'churn:*' -F 'libc.so.6:*' ./churn 20 >out 2>err
+	counted t.db leaf "$(cat out)"
 	"$dt" record -o t.db -F 'churn-static:*' ./churn-static 20 >out 2>err
 	counted t.db leaf "$(cat out)"
-	"$dt" record -o t.db -F 'churn-musl:*' -F 'ld-musl*:*' ./churn-musl 20 >out 2>err
+	"$dt" record -o t.db -F 'churn-musl:*' -F 'libc.so:*' -F 'ld-musl*:*' ./churn-musl 20 >out 2>err
 	counted t.db leaf "$(cat out)"
 }
 

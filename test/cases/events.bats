@@ -236,7 +236,7 @@ child 0 0" ]
 	[ "$status" = 4 ]
 	[ "$(kinds "$dir/t.db")" = "2E 2V 1X" ]
 	# without rseq too
-	GLIBC_TUNABLES=glibc.pthread.rseq=0 run "$dt" record -p wait -o "$dir/t.db" "$dir/disable-sleds"
+	DEVTRACE_NO_RSEQ=1 GLIBC_TUNABLES=glibc.pthread.rseq=0 run "$dt" record -p wait -o "$dir/t.db" "$dir/disable-sleds"
 	[ "$(kinds "$dir/t.db")" = "2E 2V 1X" ]
 }
 

@@ -474,11 +474,11 @@ print(o[0])' >got
 for i in range(5000): json.dumps([str(i)] * 9)
 time.sleep(0.01)')
 	# rings so small that the program waits for devtrace thousands of times, some ms at times
-	devtrace record -l -b 64k --filter 'time>1ms' -o t.db "${words[@]}"
-	[ "$(sqlite3 t.db "SELECT count(*) FROM hold")" -gt 300 ]
-	devtrace sql -n t.db "SELECT * FROM calls WHERE duration < 1000000" >short
+	devtrace record -l -b 64k --filter 'time>1ms' -o w.db "${words[@]}"
+	[ "$(sqlite3 w.db "SELECT count(*) FROM hold")" -gt 300 ]
+	devtrace sql -n w.db "SELECT * FROM calls WHERE duration < 1000000" >short
 	[ ! -s short ] || { cat short; false; }
-	[ "$(devtrace sql -n t.db "SELECT count(*) FROM calls WHERE function = 'clock_nanosleep'")" = 1 ]
+	[ "$(devtrace sql -n w.db "SELECT count(*) FROM calls WHERE function = 'clock_nanosleep'")" = 1 ]
 	# what is summed up meanwhile is what is summed up of the same calls afterwards, to a hundredth
 	devtrace record -l -b 64k --filter '*' --sum 'time by function' --sum 'self by function' -o s.db "${words[@]}"
 	for what in time self; do devtrace sum -e "$what by function" s.db; done >after
@@ -490,4 +490,49 @@ time.sleep(0.01)')
 	cat sums
 	awk '{ n[NR] = $1; calls[NR] = $2; sum[NR] = $3 } END {
 		exit !(n[1] > 40 && n[1] == n[2] && calls[1] == calls[2] && (sum[1] - sum[2]) ^ 2 <= (sum[2] / 100) ^ 2) }' sums
+}
+
+@test "filter: what a trace has not is said by all that choose by it, with near names" {
+	local c
+	for c in "report -F functoin11" "graph -F functoin11" "hist -F functoin11" "count -F functoin11" "calls -F functoin11"; do
+		run devtrace $c t.db
+		[ "$status" = 1 ] || { echo "$c: $status"; false; }
+		[[ "$output" == *"no function that was recorded is 'functoin11'; near names: function1"* ]] || { echo "$c: $output"; false; }
+	done
+	run devtrace diff -F functoin11 t.db t.db
+	[[ "$output" == *"near names: function1"* ]]
+	# one of two patterns that is met is shown, the other one noted
+	devtrace report -F "function1*" -F nosuch t.db 2>said | grep function1
+	grep "no function that was recorded is 'nosuch'" said
+	run devtrace graph --thread 9999 t.db
+	[ "$status" = 1 ]
+	[[ "$output" == *"--thread 9999: the trace has no such thread; it has 3, the first is 1000"* ]]
+	run devtrace graph --process 9999 t.db
+	[ "$status" = 1 ]
+	[[ "$output" == *"--process 9999: the trace has no such process"* ]]
+	devtrace flame -f functoin11 -o x.svg t.db 2>said || true
+	grep 'near names: function1' said
+}
+
+@test "filter: names of C++ with < are functions, without a word in front" {
+	local words
+	for words in 'vector<*' 'vector<int>' 'map<int,?*>'; do
+		run devtrace calls -f "$words" t.db
+		[ "$status" = 0 ]
+		[[ "$output" == *"no function that was recorded is '$words'"* ]] || { echo "$words: $output"; false; }
+	done
+	run devtrace calls -f 'a<x' t.db
+	[ "$status" = 2 ]
+}
+
+@test "flame: says what it wrote, where that was not named" {
+	mkdir -p flame
+	cd flame
+	run devtrace flame ../t.db
+	[ "$status" = 0 ]
+	[ "$output" = "devtrace: wrote devtrace.svg" ]
+	grep -q '<svg' devtrace.svg
+	run devtrace flame -o named.svg ../t.db
+	[ "$output" = "" ]
+	devtrace flame -o - ../t.db 2>&1 | head -1 | grep -v devtrace:
 }

@@ -369,7 +369,9 @@ print("1 outer>inner %d outer>leaf %d inner>inner %d inner>leaf %d" % (t["inner"
 	[ "$status" = 2 ]
 	run devtrace graph --thread x t.db
 	[ "$status" = 2 ]
-	[ "$(devtrace graph --thread 5 t.db)" = "no calls" ]
+	run devtrace graph --thread 5 t.db
+	[ "$status" = 1 ]
+	[[ $output == *'--thread 5: the trace has no such thread'* ]]
 	run bash -c 'devtrace graph t.db >/dev/full'
 	[ "$status" = 1 ]
 	[[ $output == *'cannot write'* ]]

@@ -302,7 +302,7 @@ assert all(abs(y - k * most / n) < 0.02 or y <= 1.01 for k, y in h), h'
 	bad "--log is of a picture" hist --log t.db
 	run devtrace hist -F none -o h.svg t.db
 	[ "$status" = 1 ]
-	[[ $output == *"no values to be drawn"* ]]
+	[[ $output == *"no function that was recorded is 'none'"* ]]
 	[ ! -e h.svg ]
 	run devtrace hist -o /none/h.svg t.db
 	[ "$status" = 1 ]

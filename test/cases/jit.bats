@@ -108,6 +108,7 @@ named() {
 	"$dt" record -o t.db -F apply "$dir/jit" map 1500 >out
 	named out t.db
 	local program attach
+	: >out
 	"$dir/jit" map 8000 1500 >out &
 	program=$!
 	"$dt" attach -o u.db -F apply "$program" 2>err &
@@ -153,11 +154,14 @@ named() {
 	local what first second pid
 	for what in link pipe folder other; do
 		[ "$what" != other ] || [ "$(id -u)" = 0 ] || continue
-		"$dir/jit" none 2500 >out &
+		: >out # what the one before has said is not this one's
+		"$dir/jit" none 20000 >out &
 		while ! grep -q . out; do sleep 0.05; done
 		read -r first second pid <out
 		echo "$pid" >>pids
 		printf '%s 5 first\n' "${first#0x}" >real
+		# of a process with this number that has ended
+		rm -rf "/tmp/perf-$pid.map"
 		case $what in
 		link) ln -s "$work/real" "/tmp/perf-$pid.map" ;;
 		pipe) mkfifo "/tmp/perf-$pid.map" ;;

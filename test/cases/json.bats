@@ -414,7 +414,13 @@ tree() {
 		tree "$t.merged" "$t.text"
 	done
 	devtrace calls --json -B b.db >stacks.json
-	described calls s.json t.json e.json b.json stacks.json point.json other.json
+	# as if the kernel had had no room for some switches
+	cp t.db unseen.db
+	sqlite3 unseen.db "INSERT INTO loss SELECT core, records, 9, min_ticks, max_ticks FROM chunk LIMIT 1;
+		INSERT INTO lost_switches SELECT core, after, 9 FROM loss;
+		UPDATE written SET dropped = 9 WHERE source = 'switches' AND core = (SELECT core FROM loss)"
+	devtrace calls --json unseen.db >unseen.json
+	described calls s.json t.json e.json b.json stacks.json point.json other.json unseen.json
 	# what is chosen is what the text chooses
 	for how in '-F open' '-N open' '-D 2' '-t 1ms' '-B --failed' '-B -f arg3>-9' "--thread $(sed -n 's/^# thread \([0-9]*\).*/\1/p' t.text | sed -n 2p)" '--from 1ms'; do
 		devtrace calls $how t.db >chosen.text 2>/dev/null

@@ -267,8 +267,9 @@ start"
 		}
 	C
 	gcc -O1 -w -o "$dir/errs" "$dir/errs.c" -pthread
-	for tunables in glibc.pthread.rseq=1 glibc.pthread.rseq=0; do
-		GLIBC_TUNABLES=$tunables devtrace record -l -o "$dir/t.db" "$dir/errs"
+	for without in "" GLIBC_TUNABLES=glibc.pthread.rseq=0 "GLIBC_TUNABLES=glibc.pthread.rseq=0 DEVTRACE_NO_RSEQ=1"; do
+		# shellcheck disable=SC2086 # several words
+		env $without devtrace record -l -o "$dir/t.db" "$dir/errs"
 		run -0 devtrace sql -n -c "$dir/t.db" "select function, errno, count(*) from calls where function in ('open', 'open64', 'close') group by 1, 2 order by 1"
 		[ "$(tr -d '\r' <<<"$output" | sed 's/^open64/open/')" = $'close,EBADF,200\nopen,ENOENT,200' ]
 	done
@@ -486,4 +487,52 @@ start"
 	[[ $output == *"no module 'c' is loaded whose calls of libraries could be recorded"* ]]
 	! grep -E 'near names: *$|: ,|, *$' <<<"$output" || false
 	devtrace record -l=libc.so.6 -o "$dir/yes.db" true 2>/dev/null
+}
+
+@test "libcalls: -c has a row for the program's own time, and the rows' own times are the run" {
+	cat >own.c <<-'C'
+		#include <stdio.h>
+		#include <time.h>
+		#include <unistd.h>
+		static double now(void)
+		{
+			struct timespec t;
+			clock_gettime(CLOCK_MONOTONIC, &t);
+			return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+		}
+		int main(void)
+		{
+			double begin = now();
+			volatile unsigned long x = 0;
+			for (unsigned long i = 0; i < 100000000; i++)
+				x += i;
+			fprintf(stderr, "own %f\n", now() - begin);
+			usleep(50000);
+			return 0;
+		}
+	C
+	gcc -O1 -o own own.c
+	devtrace -c -l ./own >table 2>said
+	python3 - "$(sed -n 's/^own //p' said)" <<-'P'
+		import re, sys
+		unit = {'ns': 1e-6, 'us': 1e-3, 'ms': 1, 's': 1e3}
+		rows = {}
+		for line in open('table'):
+		    m = re.match(r' *([\d.]+) (\w+) +([\d.]+) (\w+) .*?  (the .*|outside .*|[a-z_]\w*)$', line.rstrip())
+		    if m:
+		        rows[m[5]] = float(m[3]) * unit[m[4]]
+		own = [v for k, v in rows.items() if k.startswith('outside of calls')][0]
+		run = rows.pop('the whole run')
+		# the program's own measure of its loop is less than what it took outside of libraries
+		assert float(sys.argv[1]) <= own + 1 < float(sys.argv[1]) + 200, (sys.argv, rows)
+		assert 'clock_nanosleep' in rows or 'usleep' in rows, rows
+		assert abs(sum(rows.values()) - run) < 0.1, (rows, run)
+	P
+	# not where something is left out, or other functions are recorded
+	run bash -c 'devtrace -c -l --filter usleep ./own 2>/dev/null'
+	[[ $output == *usleep* ]]
+	[[ $output != *"the whole run"* ]]
+	devtrace record -l -o own.db ./own 2>/dev/null
+	devtrace report own.db | grep -q 'the whole run'
+	[[ $(devtrace report -F usleep own.db) != *"the whole run"* ]]
 }

@@ -46,6 +46,34 @@ memo_with() {
 	grep -l -- "$1" cache/*.elf
 }
 
+# a program that changes some bytes of a memo, and makes its sum right again
+resum_py() {
+	# the sum as symbols/memo-file.c makes it, computed here once more
+	cat <<-'P'
+		import random, struct, sys
+		M = (1 << 64) - 1
+		def mix(s, w):
+		    s = (s ^ w) * 0x9e3779b97f4a7c15 & M
+		    return (s << 29 | s >> 35) & M
+		def sum64(b):
+		    n = len(b)
+		    lane = [0, M, n, n]
+		    b = b + bytes(32 - n % 32)
+		    for i in range(0, len(b), 32):
+		        w = struct.unpack_from('<4Q', b, i)
+		        lane = [mix(lane[k], w[k]) for k in range(4)]
+		    return mix(mix(lane[0], lane[1]), mix(lane[2], lane[3]))
+		whole, to, seed = sys.argv[1:]
+		b = bytearray(open(whole, 'rb').read())
+		assert struct.unpack_from('<Q', b, 8)[0] == sum64(bytes(b[16:]))
+		r = random.Random(int(seed))
+		for i in range(1 + int(seed) % 8):
+		    b[r.randrange(88, len(b))] = r.choice((0, 1, 0x7f, 0x80, 0xff, r.randrange(256)))
+		struct.pack_into('<Q', b, 8, sum64(bytes(b[16:])))
+		open(to, 'wb').write(b)
+	P
+}
+
 @test "memos: with and without them, of sleds or not, the same calls, arguments and lines" {
 	local o
 	for o in '-F *' '-l' '-F p:* -F libc.so.6:str*'; do
@@ -186,31 +214,35 @@ memo_with() {
 	done
 }
 
+@test "memos: a map of much code is kept in little room, and known the next time" {
+	local memo i
+	cat >>p.c <<-'C'
+		__asm__(".text\n.globl much\n.type much, @function\nmuch: .fill 9437184, 1, 0x90\nret\n.size much, . - much");
+	C
+	gcc -O1 -g -o p p.c
+	touch -d 'last year' p
+	sleep 3.1
+	DEVTRACE_MEMOS='' calls -F 'p:*' ./p >right
+	calls -F 'p:*' ./p >is
+	cmp right is
+	memo=$(memo_with much)
+	[ "$(stat -c %s "$memo")" -lt 1000000 ]
+	ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 strace -qq -o s -e trace=sendmsg "$dt" -F "p:*" ./p >is
+	[ "$(grep -c SCM_RIGHTS s)" = 0 ]
+	calls -F 'p:*' ./p >is
+	cmp right is
+	# what it is packed in is damaged, and the sum is right
+	resum_py >resum.py
+	cp "$memo" whole
+	for i in $(seq 20); do
+		python3 resum.py whole "$memo" "$i"
+		run "$dt" -F 'p:*' ./p
+		[ "$status" = 0 ] || { echo "$i: $status: $output"; return 1; }
+	done
+}
+
 @test "memos: with a sum that is right, and contents that are not, nothing but names is wrong" {
-	# the sum as symbols/memo-file.c makes it, computed here once more
-	cat >resum.py <<-'P'
-		import random, struct, sys
-		M = (1 << 64) - 1
-		def mix(s, w):
-		    s = (s ^ w) * 0x9e3779b97f4a7c15 & M
-		    return (s << 29 | s >> 35) & M
-		def sum64(b):
-		    n = len(b)
-		    lane = [0, M, n, n]
-		    b = b + bytes(32 - n % 32)
-		    for i in range(0, len(b), 32):
-		        w = struct.unpack_from('<4Q', b, i)
-		        lane = [mix(lane[k], w[k]) for k in range(4)]
-		    return mix(mix(lane[0], lane[1]), mix(lane[2], lane[3]))
-		whole, to, seed = sys.argv[1:]
-		b = bytearray(open(whole, 'rb').read())
-		assert struct.unpack_from('<Q', b, 8)[0] == sum64(bytes(b[16:]))
-		r = random.Random(int(seed))
-		for i in range(1 + int(seed) % 8):
-		    b[r.randrange(88, len(b))] = r.choice((0, 1, 0x7f, 0x80, 0xff, r.randrange(256)))
-		struct.pack_into('<Q', b, 8, sum64(bytes(b[16:])))
-		open(to, 'wb').write(b)
-	P
+	resum_py >resum.py
 	calls -F 'p:*' ./p >right
 	memo=$(memo_with first)
 	cp "$memo" whole

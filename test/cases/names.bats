@@ -389,3 +389,42 @@ cat_passes() {
 	[ ! -s missed ] || { cat missed; false; }
 	[ "$(wc -l <sure-known)" -gt 20 ]
 }
+
+@test "names: one piece of code is found by each of its names" {
+	cat >several.c <<-'C'
+		#define _GNU_SOURCE
+		#include <stdlib.h>
+		#include <unistd.h>
+		__attribute__((noinline, noipa)) int first(int n) { return n + 1; }
+		__attribute__((alias("first"))) int second(int n);
+		int main(int argc, char **argv)
+		{
+			pwrite(1, "x", 0, 0);
+			return second(first(strtoll(argv[1], NULL, 10) + strtol(argv[1], NULL, 10))) - 2;
+		}
+	C
+	gcc -O0 -o several several.c
+	# what is right: nm says that the two names are one address
+	[ "$(address several first)" = "$(address several second)" ]
+	local libc name
+	libc=$(ldd several | awk '/libc\.so/ { print $3 }')
+	[ "$(nm -D "$libc" | sed 's/@.*//' | awk '$3 == "pwrite" || $3 == "pwrite64" { print $1 }' | sort -u | wc -l)" = 1 ]
+	"$dt" record -o own.db ./several 0
+	"$dt" record -l -o lib.db ./several 0
+	for name in first second; do
+		"$dt" report -F "$name" --json own.db | python3 -c 'import json, sys; assert [json.loads(l)["calls"] for l in sys.stdin if "\"function\"" in l][0] == 2'
+		"$dt" calls -f "$name" own.db 2>said | grep -cE '(first|second)\(' | grep -x 2
+		[ ! -s said ]
+		"$dt" graph own.db "$name" | grep -w main
+		"$dt" record -o part.db --filter "$name" ./several 0 2>/dev/null
+		[ "$("$dt" sql -n part.db "SELECT count(*) FROM calls")" = 2 ]
+		[ "$("$dt" sql -n own.db "SELECT count(*) FROM calls WHERE function IN (SELECT f.name FROM function f LEFT JOIN function_name n ON n.function = f.id WHERE '$name' IN (f.name, n.name))")" = 2 ]
+	done
+	for name in pwrite pwrite64 strtol strtoll; do
+		"$dt" calls -f "$name" lib.db | grep -E '^ *[0-9.]+ us +(pwrite|strto)'
+	done
+	"$dt" check own.db lib.db
+	# near names are offered of the others, too
+	run "$dt" graph own.db secnd
+	[[ "$output" == *"one is second"* ]]
+}

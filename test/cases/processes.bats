@@ -242,3 +242,39 @@ entries() {
 	done
 	kill "${burners[@]}" || true # on a slow machine they have ended
 }
+
+@test "a program that is executed again and again, at a fixed address: what it counts itself, also after another build" {
+	cat >"$dir/again.c" <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		__attribute__((noinline)) long one(long n) { __asm__ volatile(""); return n + ADD; }
+		__attribute__((noinline)) long two(long n) { return n < 2 ? one(n) : two(n - 1) + two(n - 2) + ADD - ADD; }
+		__attribute__((noinline)) int three(int n) { __asm__ volatile(""); return n * ADD; }
+		int main(int argc, char **argv)
+		{
+			long n = atoi(argv[1]);
+			printf("%d %ld\n", getpid(), two(n) / ADD);
+			return three(argc) == 1;
+		}
+	C
+	# two(n) / ADD is not what counts: one() is called fib(n + 1) times
+	fib() { awk -v n="$1" 'BEGIN { a = 0; b = 1; while (n-- > 0) { t = a + b; a = b; b = t } print a }'; }
+	gcc -O1 -g -no-pie -DADD=1 -o "$dir/again" "$dir/again.c"
+	cat >"$dir/run" <<-'S'
+		for i in 1 2 3 4 5 6; do "$1/again" $i; done
+		gcc -O2 -g -no-pie -DADD=1 -o "$1/again.new" "$1/again.c" && mv "$1/again.new" "$1/again"
+		for i in 7 8 9; do "$1/again" $i; done
+	S
+	"$dt" record -f -F 'again:*' -o "$dir/t.db" sh "$dir/run" "$dir" >"$dir/out" 2>"$dir/errors"
+	"$dt" check -q "$dir/t.db"
+	n=0
+	while read -r pid _; do
+		n=$((n + 1))
+		[ "$("$dt" sql -n "$dir/t.db" "SELECT count(*) FROM calls WHERE process = $pid AND function = 'three'")" = 1 ]
+		# gcc -O2 makes loops of some of two()'s calls, but one() is called as often
+		[ "$("$dt" sql -n "$dir/t.db" "SELECT count(*) FROM calls WHERE process = $pid AND function = 'one'")" = "$(fib $((n + 1)))" ] ||
+			{ echo "run $n"; cat "$dir/errors"; "$dt" sql "$dir/t.db" "SELECT process, function, count(*) FROM calls GROUP BY 1, 2"; false; }
+	done <"$dir/out"
+	[ $n = 9 ]
+}

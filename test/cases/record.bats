@@ -823,3 +823,31 @@ load wait
 	[ "$output" = "devtrace: interrupted before anything was recorded: no trace has been made" ]
 	[ -z "$(ls "$dir" | grep '^none.db')" ]
 }
+
+@test "record: --recorder-threads writes the same calls" {
+	cat >"$dir/flat.c" <<-'C'
+		#include <pthread.h>
+		#include <stdio.h>
+		__attribute__((noinline)) long f(long a) { __asm__ volatile("" : "+r"(a)); return a * 3; }
+		static void *run(void *p) { long x = (long)p; for (int i = 0; i < 150000; i++) x = f(x); return (void *)x; }
+		int main(void)
+		{
+			pthread_t t[2];
+			for (long i = 0; i < 2; i++) pthread_create(&t[i], NULL, run, (void *)i);
+			for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
+			return 0;
+		}
+	C
+	cd "$dir"
+	gcc -O1 -g -pthread -o flat flat.c
+	for threads in 1 2 8; do
+		"$dt" record --recorder-threads=$threads -b 64K -F flat:f -o t.db ./flat
+		"$dt" check t.db
+		[ "$("$dt" calls -F f t.db | grep -c "f(")" -eq 300000 ]
+	done
+	for bad in 0 abc 10000 '' -1 4x; do
+		run "$dt" record --recorder-threads="$bad" true
+		[ "$status" -eq 2 ]
+		[ "$output" = "devtrace: --recorder-threads is a number from 1 to 64, not '$bad'" ]
+	done
+}

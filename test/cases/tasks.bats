@@ -73,7 +73,7 @@ slowest() {
 	shift
 	cause "^ +[0-9.]+ [mun]?s .*  $name( |$)" -c "$@"
 	# column self, in us
-	most=$(awk '/^ *total / { on = 1; next } on && $3 ~ /^[0-9.]+$/ && !/waiting for devtrace/ {
+	most=$(awk '/^ *total / { on = 1; next } on && $3 ~ /^[0-9.]+$/ && !/waiting for devtrace|the whole run$|outside of calls of libraries/ {
 		us = $3 * ($4 == "s" ? 1e6 : $4 == "ms" ? 1e3 : $4 == "us" ? 1 : 1e-3)
 		if (us > most) { most = us; row = $0 }
 	} END { print row }' "$dir/screen")

@@ -102,7 +102,7 @@ own:values(arg1=32767, arg2=127, arg3=9, arg4=-3)" ] || { cat out; false; }
 
 @test "usdt: a semaphore is raised as long as somebody wants the probe" {
 	cd "$dir"
-	start_spin "$dir/probes2" 4000
+	start_spin "$dir/probes2" 60000
 	"$dt" attach -d -s "usdt-$pid" "$pid"
 	at=$((0x$(nm probes2 | awk '/own_guarded_semaphore/ {print $1}') + 0x$(awk '/probes2$/ {split($1, a, "-"); print a[1]; exit}' /proc/$pid/maps)))
 	count() { dd if="/proc/$pid/mem" iflag=skip_bytes,count_bytes bs=2 skip="$at" count=2 2>/dev/null | od -An -tu2 | tr -d ' '; }
@@ -131,7 +131,7 @@ own:values(arg1=32767, arg2=127, arg3=9, arg4=-3)" ] || { cat out; false; }
 
 @test "usdt: a controller that is killed leaves a raised semaphore, the next one lowers it" {
 	cd "$dir"
-	start_spin "$dir/probes2" 4000
+	start_spin "$dir/probes2" 60000
 	at=$((0x$(nm probes2 | awk '/own_guarded_semaphore/ {print $1}') + 0x$(awk '/probes2$/ {split($1, a, "-"); print a[1]; exit}' /proc/$pid/maps)))
 	count() { dd if="/proc/$pid/mem" iflag=skip_bytes,count_bytes bs=2 skip="$at" count=2 2>/dev/null | od -An -tu2 | tr -d ' '; }
 	"$dt" attach -F 'own:*' -o killed.db "$pid" 3>&- &

@@ -148,7 +148,7 @@ cases() {
 			echo "$compiler $level|$compiler|$level|texts threads forks ./plugin.so|"
 		done
 		echo "$compiler signals|$compiler|-O2|signals|"
-		echo "$compiler no rseq|$compiler|-O2|$all ./plugin.so|export GLIBC_TUNABLES=glibc.pthread.rseq=0"
+		echo "$compiler no rseq|$compiler|-O2|$all ./plugin.so|export GLIBC_TUNABLES=glibc.pthread.rseq=0 DEVTRACE_NO_RSEQ=1"
 		echo "$compiler static|$compiler|-O2 -static|texts threads forks|"
 		echo "$compiler static-pie|$compiler|-O2 -static-pie -fPIE|texts threads forks|"
 		echo "$compiler fixed|$compiler|-O2 -no-pie -fno-pie|texts threads|"

@@ -174,6 +174,7 @@ static void change_rows(uint64_t *seed, sqlite3 *db)
 		"INSERT OR IGNORE INTO unhooked_caller SELECT 'p', id, id+%d FROM function",
 		"INSERT OR IGNORE INTO type SELECT id, 'a%d 0:4:i4:x' FROM function",
 		"INSERT OR IGNORE INTO module_name SELECT id, 'n%d' FROM module",
+		"INSERT OR IGNORE INTO function_name SELECT id+%d, name FROM function",
 		"DELETE FROM site WHERE id%%7=%d",
 		"DELETE FROM function WHERE id%%5=%d",
 		"DELETE FROM thread WHERE tid%%2=%d",

@@ -110,8 +110,9 @@ cases() {
 			echo "$n fixed|$source|$compiler|-O2|-no-pie -fno-pie||"
 		done
 		for source in threads.c signals.c coroutine.c contexts.c migrate.c processes.c; do
-			# no thread is registered for restartable sequences then
-			echo "${source%.*} $compiler norseq|$source|$compiler|-O2|||export GLIBC_TUNABLES=glibc.pthread.rseq=0"
+			# libc registers no thread for restartable sequences then, and devtrace does, or does not either
+			echo "${source%.*} $compiler ourrseq|$source|$compiler|-O2|||export GLIBC_TUNABLES=glibc.pthread.rseq=0"
+			echo "${source%.*} $compiler norseq|$source|$compiler|-O2|||export GLIBC_TUNABLES=glibc.pthread.rseq=0 DEVTRACE_NO_RSEQ=1"
 		done
 		for source in recursion.c tail.c exception.cc threads.c leaf.c; do
 			n="${source%.*} $compiler"

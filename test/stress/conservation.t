@@ -76,7 +76,7 @@ else
 	echo "ok $n - readers of a growing trace"
 fi
 # without rseq every thread appends to the shared ring
-export GLIBC_TUNABLES=glibc.pthread.rseq=0
+export GLIBC_TUNABLES=glibc.pthread.rseq=0 DEVTRACE_NO_RSEQ=1
 for policy in wait drop overwrite; do
 	kind=any
 	[ "$policy" = wait ] && kind=lossless

@@ -80,7 +80,7 @@ at_every_instruction exit
 slow_steps() {
 	local i failed="" hit
 	for i in $(seq 3 11 200 | share); do
-		GLIBC_TUNABLES=glibc.pthread.rseq=0 begin "-p drop -b 64K" "1 1 100000000 0 0" ||
+		DEVTRACE_NO_RSEQ=1 GLIBC_TUNABLES=glibc.pthread.rseq=0 begin "-p drop -b 64K" "1 1 100000000 0 0" ||
 			{ failed="$failed start@$i"; break; }
 		hit=$("$b/test/tool/stopat" "$target" slow "$i" kill 2>"$dir/stopat") ||
 			{ failed="$failed stopat@$i($(cat "$dir/stopat"))"; kill -9 "$target"; }

@@ -9,7 +9,7 @@
  * in 50 never, one in 30 is received by a core whose clock is behind; and tells an event,
  * load.queued, of which the argument is how many are under way -p N   after every N records of a
  * thread, it does nothing for half a second -l N   after every N records of a core, N/8 are lost -b
- * print speed figures too
+ * print speed figures too -T N   N threads compress
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -72,6 +72,7 @@ static struct dt_store *store;
 static int64_t function_row[FUNCTIONS];
 static uint64_t calls, records, total_lost;
 static double put_seconds;
+static unsigned compressors = 1; /* threads of the store, with this one */
 static struct dt_error error;
 
 static uint64_t random64(uint64_t *s)
@@ -296,7 +297,8 @@ static void describe_all(unsigned threads)
 	for (int i = 0; i < FUNCTIONS; i++) {
 		char name[16], signature[128] = "";
 		struct dt_function_row f = {module,	 function[i].address, 256,	 name,
-					    "made-up.c", (uint32_t)i + 10,    signature, 0};
+					    "made-up.c", (uint32_t)i + 10,    signature, 0,
+					    NULL};
 
 		snprintf(name, sizeof(name), "function%d", i);
 		for (int j = 0; j < function[i].nargs; j++)
@@ -318,7 +320,7 @@ int main(int argc, char **argv)
 	struct thread *thread;
 	int o;
 
-	while ((o = getopt(argc, argv, "n:c:t:s:l:p:m:b")) != -1) {
+	while ((o = getopt(argc, argv, "n:c:t:s:l:p:m:bT:")) != -1) {
 		switch (o) {
 		case 'n':
 			n = strtoull(optarg, NULL, 0);
@@ -344,6 +346,9 @@ int main(int argc, char **argv)
 		case 'b':
 			speed = true;
 			break;
+		case 'T':
+			compressors = (unsigned)atoi(optarg);
+			break;
 		default:
 			return 2;
 		}
@@ -355,7 +360,7 @@ int main(int argc, char **argv)
 	}
 	make_functions(seed * 0x9e3779b97f4a7c15u + 1);
 	store = dt_store_create(argv[optind], describe, NULL, &error);
-	if (!store)
+	if (!store || dt_store_threads(store, compressors, &error))
 		die();
 	describe_all(threads);
 	core = calloc(cores, sizeof(*core));

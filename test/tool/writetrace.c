@@ -9,6 +9,7 @@
  *	at CORE TID                   where what follows is; at first core 0, thread 1
  *	lost N                        records of the core, before the next one
  *	lose N SINCE                  of one of the core's sources, since a tick
+ *	unseen N SINCE                as lose, of context switches
  *	flags N                       of the records that follow
  *	event NUMBER NUMBER SUBSYSTEM NAME DESCRIPTION
  *	type TEXT                     numbered from 1
@@ -58,7 +59,8 @@ static void add_function(const char *name, const char *signature)
 	struct dt_function_row f = {module,    TEXT + 0x100 * (uint64_t)functions,
 				    0x100,     name,
 				    "t.c",     (uint32_t)functions + 1,
-				    signature, 0};
+				    signature, 0,
+				    NULL};
 
 	if (functions == FUNCTIONS)
 		die("too many functions");
@@ -215,8 +217,11 @@ int main(int argc, char **argv)
 		else if (!strcmp(word, "flags"))
 			flags = (unsigned)atoi(a);
 		else if (!strcmp(word, "lose"))
-			dt_store_lose(store, core, strtoull(a, NULL, 0), strtoull(b, NULL, 0),
+			dt_store_lose(store, core, strtoull(a, NULL, 0), 0, strtoull(b, NULL, 0),
 				      &error);
+		else if (!strcmp(word, "unseen"))
+			dt_store_lose(store, core, strtoull(a, NULL, 0), strtoull(a, NULL, 0),
+				      strtoull(b, NULL, 0), &error);
 		else if (strlen(word) == 1)
 			put(word[0], line + n, tid, core, (uint8_t)flags, &lost);
 		else if (!add_row(word, line + n))

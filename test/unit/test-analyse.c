@@ -48,7 +48,7 @@ static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *r
 {
 	char f = (char)('a' + (r->pc - BASE) / 0x1000), text[2] = {f};
 	uint64_t offset = r->pc % 0x1000;
-	struct dt_function_row fr = {0, address(f), 0x1000, text, "", 0, "", 0};
+	struct dt_function_row fr = {0, address(f), 0x1000, text, "", 0, "", 0, NULL};
 
 	row->function = dt_store_function(store, &fr, NULL);
 	/* a has an indirect jump */
@@ -111,7 +111,7 @@ static void write_trace(const char *text)
 		if (sscanf(text, " L %lu%n", &lost, &used_chars) == 1)
 			continue;
 		if (sscanf(text, " l %lu %lu%n", &n, &since, &used_chars) == 2) {
-			assert_int_equal(dt_store_lose(store, r.core, n, since, NULL), 0);
+			assert_int_equal(dt_store_lose(store, r.core, n, 0, since, NULL), 0);
 			continue;
 		}
 		if (sscanf(text, " %[hs] %u %lu %lu%n", how, &held.tid, &held.begin, &held.end,
@@ -747,7 +747,7 @@ static void describe_named(void *ctx, const struct dt_record *r, struct dt_site_
 
 	for (size_t i = 0; i < sizeof(f) / sizeof(*f); i++) {
 		struct dt_function_row fr = {
-			at < 0x100000 ? 1 : 2, at, 64, f[i].name, "", 0, "", 0};
+			at < 0x100000 ? 1 : 2, at, 64, f[i].name, "", 0, "", 0, NULL};
 
 		if (f[i].address == at)
 			row->function = dt_store_function(store, &fr, NULL);
@@ -920,9 +920,15 @@ static void test_filter(void **state)
 
 	begin_trace();
 	for (size_t i = 0; i < 3; i++) {
-		struct dt_function_row row = {
-			0, address('a') + 0x1000 * i, 0x1000, function[i].name, "",
-			0, function[i].signature,     0};
+		struct dt_function_row row = {0,
+					      address('a') + 0x1000 * i,
+					      0x1000,
+					      function[i].name,
+					      "",
+					      0,
+					      function[i].signature,
+					      0,
+					      NULL};
 
 		assert_int_equal(dt_store_function(store, &row, NULL), i + 1);
 	}
@@ -964,7 +970,7 @@ static void test_filter_failed(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		char name[2] = {(char)('a' + i)};
 		struct dt_function_row row = {
-			0, address('a') + 0x1000 * i, 0x1000, name, "", 0, signature[i], 0};
+			0, address('a') + 0x1000 * i, 0x1000, name, "", 0, signature[i], 0, NULL};
 
 		assert_int_equal(dt_store_function(store, &row, NULL), i + 1);
 	}

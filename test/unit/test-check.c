@@ -56,7 +56,7 @@ static void make_trace(void)
 	for (int i = 0; i < 3; i++) {
 		struct dt_function_row f = {
 			1, 0x401000 + 0x100 * (uint64_t)i, 0x100, name[i], "x.c",
-			1, i ? "a:e4#1@0;i4@0" : "",	   0};
+			1, i ? "a:e4#1@0;i4@0" : "",	   0,	  NULL};
 
 		function[i] = dt_store_function(s, &f, NULL);
 	}
@@ -203,11 +203,15 @@ static void test_damage(void **state)
 		 DT_FAULT_TIMES, "activities, row 1", 1},
 		/* losses */
 		{"UPDATE loss SET lost = 0", DT_FAULT_LOSS, "0 records", 1},
-		{"UPDATE loss SET after = 99999999", DT_FAULT_LOSS, "it has but", 1},
+		{"UPDATE loss SET after = 99999999", DT_FAULT_LOSS, "it has but", 2},
 		{"UPDATE loss SET end_ticks = begin_ticks - 1", DT_FAULT_LOSS,
 		 "ends before it begins", 1},
 		{"UPDATE loss SET end_ticks = 0", DT_FAULT_LOSS, "records come after", 1},
 		{"INSERT INTO loss VALUES (-1, 0, 1, 0, 0)", DT_FAULT_ROW, "core -1", 1},
+		{"INSERT OR REPLACE INTO lost_switches SELECT core, after, lost + 1 FROM loss LIMIT 1",
+		 DT_FAULT_LOSS, "context switches of", 1},
+		{"INSERT INTO lost_switches VALUES (0, 987654, 1)", DT_FAULT_LOSS,
+		 "1 context switches of 0 records", 1},
 		/* what view keeps */
 		{"UPDATE pyramid SET data = zeroblob(length(data)) WHERE id = 2", DT_FAULT_PYRAMID,
 		 "", 0},
@@ -252,7 +256,7 @@ static void test_records(void **state)
 		assert_non_null(s);
 		for (int k = 0; k < 3; k++) {
 			struct dt_function_row row = {
-				0, 0x401000 + 0x100 * (uint64_t)k, 0x100, "x", "", 0, "", 0};
+				0, 0x401000 + 0x100 * (uint64_t)k, 0x100, "x", "", 0, "", 0, NULL};
 
 			function[k] = dt_store_function(s, &row, NULL);
 		}
@@ -314,7 +318,7 @@ static void test_reasons(void **state)
 		assert_non_null(s);
 		for (int k = 0; k < 3; k++) {
 			struct dt_function_row row = {
-				0, 0x401000 + 0x100 * (uint64_t)k, 0x100, "x", "", 0, "", 0};
+				0, 0x401000 + 0x100 * (uint64_t)k, 0x100, "x", "", 0, "", 0, NULL};
 
 			function[k] = dt_store_function(s, &row, NULL);
 		}
@@ -352,9 +356,11 @@ static void test_killed(void **state)
 			struct dt_store *s = dt_store_create(trace_path, describe, NULL, NULL);
 
 			for (int k = 0; k < 3; k++) {
-				struct dt_function_row row = {
-					0, 0x401000 + 0x100 * (uint64_t)k, 0x100, "x", "", 0, "",
-					0};
+				struct dt_function_row row = {0,     0x401000 + 0x100 * (uint64_t)k,
+							      0x100, "x",
+							      "",    0,
+							      "",    0,
+							      NULL};
 
 				function[k] = dt_store_function(s, &row, NULL);
 			}

@@ -90,6 +90,10 @@ static void test_modules(void **state)
 	assert_false(matches("libc:read", "/usr/lib/libcx.so.6", "read"));
 	assert_false(matches("libc.so.6:read", "/usr/bin/prog", "read"));
 	assert_true(matches("*:alloc?", "/usr/bin/prog", "alloc1"));
+	assert_true(matches("_json:*", "/p/_json.cpython-311-x86_64-linux-gnu.so", "scan"));
+	assert_true(matches("_rust:*", "/p/_rust.abi3.so", "f"));
+	assert_false(matches("_json:*", "/p/_json.other.so", "scan"));
+	assert_false(matches("_js:*", "/p/_json.cpython-311-x86_64-linux-gnu.so", "scan"));
 	assert_true(matches("lib*:*", "/usr/lib/libstdc++.so.6", "std::f"));
 	assert_true(matches("libstdc++.so.6:std::*", "/x/libstdc++.so.6", "std::f"));
 	assert_true(matches("/usr/bin/*:f", "/usr/bin/prog", "f"));

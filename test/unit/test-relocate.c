@@ -261,15 +261,15 @@ static void test_moving_threads(void **state)
 	assert_int_equal(dt_relocate(&o, in, sizeof(in), FROM, NULL, 0, &m, NULL), 0);
 	assert_true(m.falls);
 	/* at the first instruction there is the jump by now */
-	assert_int_equal(dt_moved_forward(&m, FROM, NEAR, FROM), FROM);
-	assert_int_equal(dt_moved_forward(&m, FROM, NEAR, FROM + 1), NEAR + 1);
-	assert_int_equal(dt_moved_forward(&m, FROM, NEAR, FROM + 3), NEAR + 3);
-	assert_int_equal(dt_moved_forward(&m, FROM, NEAR, FROM + 5), FROM + 5);
-	assert_int_equal(dt_moved_forward(&m, FROM, NEAR, FROM - 1), FROM - 1);
-	assert_int_equal(dt_moved_back(&m, FROM, NEAR, NEAR), FROM);
-	assert_int_equal(dt_moved_back(&m, FROM, NEAR, NEAR + 3), FROM + 3);
-	assert_int_equal(dt_moved_back(&m, FROM, NEAR, NEAR + 5), 0); /* within jrcxz */
-	assert_int_equal(dt_moved_back(&m, FROM, NEAR, NEAR + o.size), FROM + 5);
+	assert_int_equal(dt_moved_forward(m.at, m.n, FROM, NEAR, FROM), FROM);
+	assert_int_equal(dt_moved_forward(m.at, m.n, FROM, NEAR, FROM + 1), NEAR + 1);
+	assert_int_equal(dt_moved_forward(m.at, m.n, FROM, NEAR, FROM + 3), NEAR + 3);
+	assert_int_equal(dt_moved_forward(m.at, m.n, FROM, NEAR, FROM + 5), FROM + 5);
+	assert_int_equal(dt_moved_forward(m.at, m.n, FROM, NEAR, FROM - 1), FROM - 1);
+	assert_int_equal(dt_moved_back(m.at, m.n, FROM, NEAR, NEAR), FROM);
+	assert_int_equal(dt_moved_back(m.at, m.n, FROM, NEAR, NEAR + 3), FROM + 3);
+	assert_int_equal(dt_moved_back(m.at, m.n, FROM, NEAR, NEAR + 5), 0); /* within jrcxz */
+	assert_int_equal(dt_moved_back(m.at, m.n, FROM, NEAR, NEAR + o.size), FROM + 5);
 }
 
 /* What does not fit is counted, not written. */

@@ -74,6 +74,7 @@ static struct dt_shared memory_of;    /* and what the controller knows of it */
 #include "target/held.c"
 #include "target/request.c"
 #include "target/ring.c"
+#include "target/rseq.c"
 #undef extern
 #undef session
 

@@ -351,7 +351,7 @@ static void test_forged_depth(void **state)
 /* A loss: what is open then is written, with its exit. */
 static void test_loss(void **state)
 {
-	const struct dt_mix_gap gap = {1, 5, 1000};
+	const struct dt_mix_gap gap = {.at = 1, .lost = 5, .begin = 1000};
 	struct dt_record r[] = {
 		{.ticks = 1000, .pc = BASE + 5, .tid = 1, .kind = DT_ENTRY, .sp = 4096},
 		{.ticks = 2000, .pc = BASE + 6, .tid = 1, .kind = DT_EXIT, .sp = 4096}};
@@ -710,13 +710,65 @@ static void test_forged_behind(void **state)
 	assert_int_equal(all, 0);
 }
 
+#define WAITS 3000u
+
+/* A thread's waits, told in an order that is nearly that of time, are asked about at random; what
+ * is right is added up from all of them. The sieve remembers 1,024. */
+static void test_waits(void **state)
+{
+	static uint64_t first[WAITS], last[WAITS];
+	const struct dt_record r = {.tid = 7};
+	const struct sieve_thread *t;
+	uint64_t now = 1000;
+
+	begin("time>1us");
+	for (unsigned i = 0; i < WAITS; i++) {
+		first[i] = now + 1 + any(50);
+		last[i] = first[i] + 1 + any(50);
+		now = last[i];
+	}
+	for (unsigned i = 0; i < WAITS; i += 2)
+		for (unsigned k = 2; k-- > 0;) { /* each pair the wrong way round */
+			dt_sieve_held(session.sieve, 7, first[i + k], last[i + k], (i + k) % 3);
+			if (k)
+				continue;
+			t = dt_sieve_thread_of(session.sieve, &r, 0);
+			for (unsigned n = 0; n < 20; n++) {
+				/* within the last 200, or all that there are */
+				unsigned from = i > 200 ? i - 200 : 0;
+				uint64_t a =
+					first[from] + any((uint32_t)(last[i + 1] - first[from]));
+				uint64_t b = a + any((uint32_t)(last[i + 1] + 20 - a)), held = 0;
+				uint64_t before = 0, behind = 0;
+
+				for (unsigned w = 0; w < i + 2; w++) {
+					uint64_t begins = first[w] > a ? first[w] : a;
+					uint64_t ends = last[w] < b ? last[w] : b;
+
+					held += begins < ends ? ends - begins : 0;
+					ends = last[w] < a ? last[w] : a;
+					before += first[w] < ends ? ends - first[w] : 0;
+					if (last[w] <= b)
+						behind = last[w] > a && w % 3 ? b - last[w] : 0;
+				}
+				assert_int_equal(dt_sieve_held_before(t, a), before);
+				assert_int_equal(dt_sieve_held_between(t, a, b, UINT64_MAX), held);
+				assert_int_equal(dt_sieve_held_behind(t, a, b), behind);
+			}
+		}
+	/* of a time that begins before all that are remembered */
+	assert_int_equal(dt_sieve_held_between(t, first[0], now, 0), dt_sieve_held_before(t, now));
+	dt_sieve_free(session.sieve);
+	dt_store_close(session.store, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_calls), cmocka_unit_test(test_random_sums),
 		cmocka_unit_test(test_sum_buckets),  cmocka_unit_test(test_sum_words),
 		cmocka_unit_test(test_forged_depth), cmocka_unit_test(test_forged_behind),
-		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_loss),	     cmocka_unit_test(test_waits),
 	};
 	int rc;
 

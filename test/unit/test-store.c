@@ -558,6 +558,34 @@ static void test_live(void **state)
 	dt_reader_close(r);
 }
 
+/* A pass ends where the file did when it began, however much is written meanwhile: a reader that is
+ * slower than the writer comes to an end, too. */
+static void test_growing(void **state)
+{
+	struct dt_store *s = create(NULL);
+	struct dt_reader_range range = {0};
+	struct dt_reader *r;
+	struct dt_error e;
+	struct dt_span span;
+	uint64_t n = 1000, seen = 0;
+
+	put_counted(s, 0, 0, n);
+	assert_int_equal(dt_store_flush(s, &e), 0);
+	r = reopen();
+	assert_int_equal(dt_reader_start(r, &range, &e), 0);
+	for (int i = 0; i < 1000 && dt_reader_next(r, &span, &e) > 0; i++) {
+		seen += span.n;
+		put_counted(s, 0, n, n + 10);
+		n += 10;
+		assert_int_equal(dt_store_flush(s, &e), 0);
+	}
+	assert_int_equal(seen, 1000);
+	/* the rest comes when it is asked once more */
+	assert_int_equal(count(r, 0, UINT64_MAX), n - 1000);
+	assert_int_equal(dt_store_close(s, NULL), 0);
+	dt_reader_close(r);
+}
+
 /* The same pc in two processes is two sites; forgetting describes again. */
 static void test_processes(void **state)
 {
@@ -597,7 +625,7 @@ static void test_descriptions(void **state)
 {
 	struct dt_store *s = create(NULL);
 	struct dt_module_row m = {10, 0x1000, 0x2000, 0x3000, "/bin/x", "abcd", 5, 0};
-	struct dt_function_row f = {0, 0x2010, 16, "f", "x.c", 7, "a:i4@0;v", 0};
+	struct dt_function_row f = {0, 0x2010, 16, "f", "x.c", 7, "a:i4@0;v", 0, NULL};
 	const struct dt_function_info *fi;
 	const struct dt_process_info *p;
 	struct dt_reader *r;
@@ -1204,14 +1232,31 @@ static void test_steps_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_anything),	    TEST(test_extremes),       TEST(test_cores),
-		TEST(test_empty),	    TEST(test_loss),	       TEST(test_range),
-		TEST(test_ranges_in_a_row), TEST(test_live),	       TEST(test_processes),
-		TEST(test_descriptions),    TEST(test_kill),	       TEST(test_disk_full),
-		TEST(test_not_traces),	    TEST(test_overwrite),      TEST(test_late),
-		TEST(test_undescribed),	    TEST(test_no_values),      TEST(test_damage),
-		TEST(test_every_kind),	    TEST(test_parts_disagree), TEST(test_steps_back),
-		TEST(test_one_core),	    TEST(test_events),	       TEST(test_uneven_clock),
+		TEST(test_anything),
+		TEST(test_extremes),
+		TEST(test_cores),
+		TEST(test_empty),
+		TEST(test_loss),
+		TEST(test_range),
+		TEST(test_ranges_in_a_row),
+		TEST(test_live),
+		TEST(test_growing),
+		TEST(test_processes),
+		TEST(test_descriptions),
+		TEST(test_kill),
+		TEST(test_disk_full),
+		TEST(test_not_traces),
+		TEST(test_overwrite),
+		TEST(test_late),
+		TEST(test_undescribed),
+		TEST(test_no_values),
+		TEST(test_damage),
+		TEST(test_every_kind),
+		TEST(test_parts_disagree),
+		TEST(test_steps_back),
+		TEST(test_one_core),
+		TEST(test_events),
+		TEST(test_uneven_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static int open_one(void **state)
 
 	w = dt_switches_open(2, &e);
 	assert_non_null(w);
-	w->core[1].page = mmap(NULL, (PAGES + 1) * PAGE, PROT_READ | PROT_WRITE,
+	w->core[1].page = mmap(NULL, w->core[1].size + PAGE, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(w->core[1].page, MAP_FAILED);
 	now = raw_ns() - 100000000;
@@ -41,9 +41,9 @@ static void tell(const void *record, size_t n)
 	struct perf_event_mmap_page *page = w->core[1].page;
 	char *data = (char *)page + PAGE;
 
-	assert_true(page->data_head + n - page->data_tail <= PAGES * PAGE);
+	assert_true(page->data_head + n - page->data_tail <= w->core[1].size);
 	for (size_t i = 0; i < n; i++)
-		data[(page->data_head + i) % (PAGES * PAGE)] = ((const char *)record)[i];
+		data[(page->data_head + i) % (w->core[1].size)] = ((const char *)record)[i];
 	page->data_head += n;
 }
 

@@ -635,6 +635,19 @@ await test("activities that lie below each other only when they are near are the
 	// and comes again
 	await p.evaluate(async () => { const { state: s, show } = await import("./main.js"); show(99980 / s.ns_per_tick, 100080 / s.ns_per_tick); });
 	await p.waitForFunction(() => document.querySelector("#tip b")?.textContent === "x b" && !document.getElementById("tip").hidden, null, {timeout: 20000});
+	// there and back before the answer for there has come: what is shown in the end is what is here
+	await rest(p);
+	const here = () => p.evaluate(async () => { const { state: s } = await import("./main.js"); return [...s.bars].map(([track, b]) => track + ":" + [...b.begin].join()).join(" "); });
+	const before = await here();
+	await p.route(/get\/window/, async route => { await new Promise(resolve => setTimeout(resolve, 300)); await route.continue(); });
+	await p.evaluate(async () => {
+		const { state: s, show } = await import("./main.js"), { from, to } = s;
+		show(90000 / s.ns_per_tick, 90100 / s.ns_per_tick);
+		setTimeout(() => show(from, to), 50);
+	});
+	await p.waitForTimeout(100);
+	await rest(p);
+	is(await here(), before, "bars after there and back");
 	await p.close();
 	other.child.removeAllListeners("exit");
 	other.child.kill("SIGINT");

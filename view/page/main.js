@@ -81,8 +81,9 @@ export async function whole() {
 export async function fetch_bars() {
 	const { from, to, cells } = asked_window();
 	const list = seen(), wanted = [from, to, cells, list.map(t => t.track + ":" + t.shown), state.records, state.filter].join();
-	if (wanted === asked) return;
+	// asked first: an answer that is still to come, for another window, replaces the bars that are there
 	if (asking) { again = true; return; }
+	if (wanted === asked) return;
 	asking = true;
 	try {
 		const depths = Math.max(1, ...list.map(t => t.shown));

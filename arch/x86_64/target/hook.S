@@ -64,6 +64,26 @@ blob:
 	.long	exit_errno_from_copy - blob, exit_errno_from_start - blob, exit_errno_from_commit - blob, exit_errno_from_end - blob
 	.long	jump_from_head - blob, jump_from - blob, jump_from_again - blob, jump_from_abort - blob
 	.long	jump_from_copy - blob, jump_from_start - blob, jump_from_commit - blob, jump_from_end - blob
+	.long	own_entry_head - blob, own_entry - blob, own_entry_again - blob, own_entry_abort - blob
+	.long	own_entry_copy - blob, own_entry_start - blob, own_entry_commit - blob, own_entry_end - blob
+	.long	own_exit_head - blob, own_exit - blob, own_exit_again - blob, own_exit_abort - blob
+	.long	own_exit_copy - blob, own_exit_start - blob, own_exit_commit - blob, own_exit_end - blob
+	.long	own_event_head - blob, own_event - blob, own_event_again - blob, own_event_abort - blob
+	.long	own_event_copy - blob, own_event_start - blob, own_event_commit - blob, own_event_end - blob
+	.long	own_event4_head - blob, own_event4 - blob, own_event4_again - blob, own_event4_abort - blob
+	.long	own_event4_copy - blob, own_event4_start - blob, own_event4_commit - blob, own_event4_end - blob
+	.long	own_jump_head - blob, own_jump - blob, own_jump_again - blob, own_jump_abort - blob
+	.long	own_jump_copy - blob, own_jump_start - blob, own_jump_commit - blob, own_jump_end - blob
+	.long	own_exit_errno_head - blob, own_exit_errno - blob, own_exit_errno_again - blob, own_exit_errno_abort - blob
+	.long	own_exit_errno_copy - blob, own_exit_errno_start - blob, own_exit_errno_commit - blob, own_exit_errno_end - blob
+	.long	own_entry_from_head - blob, own_entry_from - blob, own_entry_from_again - blob, own_entry_from_abort - blob
+	.long	own_entry_from_copy - blob, own_entry_from_start - blob, own_entry_from_commit - blob, own_entry_from_end - blob
+	.long	own_exit_from_head - blob, own_exit_from - blob, own_exit_from_again - blob, own_exit_from_abort - blob
+	.long	own_exit_from_copy - blob, own_exit_from_start - blob, own_exit_from_commit - blob, own_exit_from_end - blob
+	.long	own_exit_errno_from_head - blob, own_exit_errno_from - blob, own_exit_errno_from_again - blob, own_exit_errno_from_abort - blob
+	.long	own_exit_errno_from_copy - blob, own_exit_errno_from_start - blob, own_exit_errno_from_commit - blob, own_exit_errno_from_end - blob
+	.long	own_jump_from_head - blob, own_jump_from - blob, own_jump_from_again - blob, own_jump_from_abort - blob
+	.long	own_jump_from_copy - blob, own_jump_from_start - blob, own_jump_from_commit - blob, own_jump_from_end - blob
 	.balign	8
 	.quad	0, 0, 0, 0, 0				/* from here: filled by the controller */
 entry_retry:
@@ -96,7 +116,7 @@ clone_back:
 	.quad	0
 clone3_back:
 	.quad	0
-	.quad	0, 0, 0, 0, 0				/* up to `confined' */
+	.quad	0, 0, 0, 0, 0, 0			/* up to `own' */
 	.fill	DT_HOOKS * 8, 1, 0
 errno_offset:
 	.quad	0
@@ -113,6 +133,15 @@ code_begin:
 777:
 	.pushsection .fixups, "a"
 	.long	777b - blob - 4 - \behind, \type
+	.popsection
+.endm
+
+/* One whose operand is in struct dt_own_rseq. */
+.macro fix_own type, behind, insn:vararg
+666:	.byte	0x64
+	fix \type, \behind, \insn
+	.pushsection .fixups, "a"
+	.long	666b - blob, DT_FIX_OWN_SEGMENT
 	.popsection
 .endm
 
@@ -155,15 +184,19 @@ code_begin:
  * for it.) A copy that is not the core's jumps to the next one, the last one to the head. The core
  * is looked at once more inside the sequence, since the thread may have been moved meanwhile.
  */
-.macro hook name, meta, above=0, from=0
+/*
+ * The code of a hook. own: for an rseq of ours (struct dt_own_rseq), to which rdx leads: it is that
+ * from %fs on, or an address, as the instructions' prefix says.
+ */
+.macro hook_code label, name, meta, above, from, own=0
 	.balign	64
-\name\()_head:
+\label\()_head:
 	.byte	0x0f, 0xb9, 0x3d			/* ud1, so that the bytes decode as one */
 	fix DT_FIX_SIGNATURE, 0, .long SIGNATURE	/* must be before an abort address */
-\name\()_abort:
-	jmp	\name\()_again
+\label\()_abort:
+	jmp	\label\()_again
 	.balign	32
-\name:
+\label:
 	mov	%rax, -8(%rsp)
 	mov	%r11, -16(%rsp)
 	mov	%rdx, -24(%rsp)
@@ -171,19 +204,38 @@ code_begin:
 	.if \from
 	check_from \meta, \above
 	.endif
-\name\()_again:
+\label\()_again:
+	.if \own
+	fix DT_FIX_OWN_AT, 0, mov %fs:UNKNOWN, %edx
+	fix DT_FIX_TID, 0, mov %fs:UNKNOWN, %r11d
+	inc	%r11d
+	fix_own DT_FIX_OWN_CHECK, 0, cmp %r11d, UNKNOWN(%rdx)
+	fix DT_FIX_REL, -4, .byte 0x0f, 0x85		/* jne; its displacement follows */
+	.long \name\()_out - . - 4
+	fix_own DT_FIX_OWN_CPU, 0, mov UNKNOWN(%rdx), %r11d
+	.else
 	fix DT_FIX_CPU, 0, mov %fs:UNKNOWN, %r11d	/* rseq->cpu_id; negative: none */
+	.endif
 	cmp	process_block, %r11d			/* 0 in a forked child */
 	fix DT_FIX_REL, -4, .byte 0x0f, 0x83		/* jae; its displacement follows */
 	.long \name\()_out - . - 4
-\name\()_copy:
+\label\()_copy:
 	fix DT_FIX_CORE, 0, cmp $UNKNOWN, %r11d
 	fix DT_FIX_NEXT, -4, .byte 0x0f, 0x85		/* jne */
 	.long 0
+	.if \own
+	fix_own DT_FIX_OWN_ARM, 4, movq $UNKNOWN, UNKNOWN(%rdx)
+	fix DT_FIX_CS, 0
+	.else
 	fix DT_FIX_ARM, 4, movq $UNKNOWN, %fs:UNKNOWN	/* rseq->rseq_cs: the sequence is armed */
 	fix DT_FIX_CS, 0
-\name\()_start:
+	.endif
+\label\()_start:
+	.if \own
+	fix_own DT_FIX_OWN_CPU, 4, cmpl $UNKNOWN, UNKNOWN(%rdx)
+	.else
 	fix DT_FIX_CPU, 4, cmpl $UNKNOWN, %fs:UNKNOWN
+	.endif
 	fix DT_FIX_CORE, 0
 	fix DT_FIX_NEXT, -4, .byte 0x0f, 0x85		/* jne */
 	.long 0
@@ -210,7 +262,11 @@ code_begin:
 	\name\()_values
 	mov	(%rsp), %rax
 	fix DT_FIX_RING, 0, mov %rax, HEAD+8(%r11)	/* pc */
+	.if \own
+	fix_own DT_FIX_OWN_TID, 0, mov UNKNOWN(%rdx), %eax
+	.else
 	fix DT_FIX_TID, 0, mov %fs:UNKNOWN, %eax
+	.endif
 	fix DT_FIX_TAG, 0, or $UNKNOWN, %eax
 	fix DT_FIX_RING, 0, mov %eax, HEAD+16(%r11)
 	rdtsc
@@ -218,13 +274,20 @@ code_begin:
 	or	%rdx, %rax
 	fix DT_FIX_RING, 0, mov %rax, HEAD(%r11)	/* ticks */
 	fix DT_FIX_RING, 1, addq $64, 0			/* the commit */
-\name\()_commit:
+\label\()_commit:
 	mov	-24(%rsp), %rdx
 	mov	-16(%rsp), %r11
 	give_flags \meta
 	mov	-8(%rsp), %rax
 	ret
-\name\()_end:
+\label\()_end:
+.endm
+
+/* A hook of both kinds, what both do if they can not append, and the hook of a process without any
+ * rseq. */
+.macro hook name, meta, above=0, from=0
+	hook_code \name, \name, \meta, \above, \from
+	hook_code own_\name, \name, \meta, \above, \from, 1
 
 \name\()_out:
 	lea	-32-64(%rsp), %rsp
@@ -753,11 +816,15 @@ vfork:
 /*
  * Called by gates (arch/x86_64/gate.h) before a system call whose number and arguments are in their
  * registers. Everything is kept. Only the calls that may take something from the hooks are looked
- * at: prctl and seccomp.
+ * at: prctl and seccomp, and musl's clone and vfork.
  */
 	.globl	call
 call:
 	pushf
+	cmp	$56, %rax
+	je	1f
+	cmp	$58, %rax
+	je	1f
 	cmp	$157, %rax
 	je	1f
 	cmp	$317, %rax

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What code shows about the thread's own words that it uses. */
+#ifndef DT_ARCH_THREAD_USE_H
+#define DT_ARCH_THREAD_USE_H
+
+#include "core/types.h"
+
+/* bytes at an end of code that are to be looked at once more with what follows */
+#define DT_THREAD_USE_OVERLAP 80
+
+/* where glibc has the thread's id in its block, from 2.9 on: behind 704 bytes that each version has
+ */
+#define DT_GLIBC_TID 0x2d0
+/* musl's block (struct pthread, from 1.1.23 on): its list of threads, by word; and offsets of the
+ * thread's id, of which the first is that of 1.2, which has one canary less */
+#define DT_MUSL_PREVIOUS 2
+#define DT_MUSL_NEXT	 3
+#define DT_MUSL_TID                                                                                \
+	{                                                                                          \
+		48, 56                                                                             \
+	}
+
+/* Looks whether code may make the system call rseq: loads its number where a call's is, or the
+ * first argument of libc's syscall(). */
+bool dt_code_calls_rseq(const uint8_t *code, size_t size);
+
+/* Looks whether code may use what is from `low' to `high' (above 0) behind the thread pointer. */
+bool dt_code_uses_block(const uint8_t *code, size_t size, uint32_t low, uint32_t high);
+
+/* Returns the number of places that may make the system calls vfork or clone: which load one of
+ * their numbers, not far before a system call. `end': what begins in that many of the last bytes is
+ * left out. */
+size_t dt_code_clones(const uint8_t *code, size_t size, size_t end);
+
+#endif

@@ -1,0 +1,269 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# --budget. What is right: the program's own counts of its calls.
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+	export dir
+	dir=$BATS_FILE_TMPDIR
+	cat >"$dir/p.c" <<'C'
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+static volatile long tiny_n, rare_n, sink;
+static double now(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+__attribute__((noinline)) void tiny(long x) { tiny_n++; sink += x; }
+/* so much work that recording it is cheap; calls tiny often, or not at all */
+__attribute__((noinline)) void rare(int often)
+{
+	rare_n++;
+	for (long i = 0; i < 200000; i++)
+		if (often)
+			tiny(i);
+		else
+			sink += i;
+}
+int main(void)
+{
+	unsigned char first[8];
+	/* not so that an instruction is seen to read them: then they are data, and stay as they are */
+	void *volatile at = (void *)tiny;
+	memcpy(first, at, sizeof(first));
+	/* of processor time: on a busy machine devtrace looks more often meanwhile */
+	while (now(CLOCK_PROCESS_CPUTIME_ID) < 1)
+		rare(1);
+	/* until tiny is hooked again: the longer it was hot by the clock, the later that is tried */
+	double begin = now(CLOCK_MONOTONIC), wait = COLD;
+	while (now(CLOCK_MONOTONIC) < begin + wait) {
+		rare(0);
+		if (now(CLOCK_MONOTONIC) > begin + wait - 0.5 && wait < 70 && memcmp(first, at, sizeof(first)) != 0)
+			wait++;
+	}
+	printf("%ld %ld\n", tiny_n, rare_n);
+	return 0;
+}
+C
+	gcc -O1 -g -DCOLD=7 -o "$dir/p" "$dir/p.c"
+}
+
+setup() {
+	PATH=${DEVTRACE_BUILD:-$BATS_TEST_DIRNAME/../../build}:$PATH
+	cd "$dir" || return 1
+}
+
+. "$BATS_TEST_DIRNAME/../share.bash"
+
+@test "--budget switches the hottest function off, says so, and lets it come back" {
+	devtrace record --budget 5% -o t.db ./p >own 2>said
+	read -r tiny rare <own
+	grep -qF 'switched off for part of the time to keep to the budget' said
+	[ "$(devtrace sql t.db "SELECT count(*) FROM calls WHERE function='rare'" | tail -n 1)" -eq "$rare" ]
+	recorded=$(devtrace sql t.db "SELECT count(*) FROM calls WHERE function='tiny'" | tail -n 1)
+	[ "$recorded" -gt 0 ]
+	[ "$recorded" -lt "$((tiny / 2))" ]
+	# where recording took most of the time, how much was the program's own is not well known
+	missed=$(sqlite3 t.db 'SELECT sum(calls) FROM budget_off')
+	[ "$missed" -gt "$(((tiny - recorded) / 8))" ]
+	[ "$missed" -lt "$(((tiny - recorded) * 8))" ]
+	# back, since it is not called any more
+	[ "$(sqlite3 t.db 'SELECT count(*) FROM budget_off WHERE end_ticks=0')" -eq 0 ]
+	devtrace report --budget t.db >off
+	grep -qE '^tiny: not recorded from [0-9.]+ s to [0-9.]+ s; [0-9]+ calls estimated' off
+	devtrace check t.db >sound
+	grep -qF 'budget of 5.00 %: 1 functions were off' sound
+	run -0 --separate-stderr devtrace report t.db
+	[[ $stderr == *"report --budget has them"* ]]
+	# no call that was open when its function went off has a time
+	[ "$(devtrace sql t.db "SELECT count(*) FROM calls WHERE function='tiny' AND duration > 100000000 AND ended <> 'open'" | tail -n 1)" -eq 0 ]
+}
+
+@test "a function that is off has its own bytes, in the process and its children, and after a controller that was killed" {
+	cat >lift.c <<'C'
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static volatile long sink;
+static long rare_n;
+static double now(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+__attribute__((noinline)) long tiny(long x) { sink += x; return x ^ 1; }
+__attribute__((noinline)) void rare(int often)
+{
+	rare_n++;
+	for (long i = 0; i < 200000; i++)
+		sink += often ? tiny(i) : i;
+}
+/* what stands at tiny */
+static void show(const char *when)
+{
+	printf("%s ", when);
+	for (int i = 0; i < 8; i++)
+		printf("%02x", ((volatile unsigned char *)tiny)[i]);
+	printf("\n");
+	fflush(stdout);
+}
+int main(int n, char **args)
+{
+	double begin;
+	unsigned char first[8];
+	/* not so that an instruction is seen to read them: then they are data, and stay as they are */
+	void *volatile at = (void *)tiny;
+	memcpy(first, at, sizeof(first));
+	show("first");
+	for (int i = 0; i < 3; i++) {
+		begin = now(CLOCK_PROCESS_CPUTIME_ID);
+		while (now(CLOCK_PROCESS_CPUTIME_ID) < begin + 0.5)
+			rare(1);
+		show("hot");
+		pid_t child = fork();
+		if (!child)
+			rare_n = 0;
+		begin = now(CLOCK_PROCESS_CPUTIME_ID);
+		while (now(CLOCK_PROCESS_CPUTIME_ID) < begin + 0.3)
+			rare(1);
+		if (!child) {
+			show("child");
+			printf("rare %ld\n", rare_n);
+			return 0;
+		}
+		waitpid(child, NULL, 0);
+	}
+	if (n > 1) { /* until the controller has been killed, and another one has come and gone */
+		for (;;)
+			rare(1);
+	}
+	/* until it is hooked again: the longer it was hot by the clock, the later that is tried */
+	begin = now(CLOCK_MONOTONIC);
+	do
+		rare(0);
+	while (memcmp(first, at, sizeof(first)) != 0 && now(CLOCK_MONOTONIC) < begin + 70);
+	show("cold");
+	printf("rare %ld\n", rare_n);
+	return 0;
+}
+C
+	gcc -O1 -g -o lift lift.c
+	# of a file that is not relocated there, the process has what the file has
+	at=$(nm lift | awk '$3 == "tiny" { print $1 }')
+	own=$(xxd -s $((16#$at)) -l 8 -p lift)
+	[ "$(./lift | awk '$2 ~ /^[0-9a-f]*$/ && length($2) == 16 { print $2 }' | sort -u)" = "$own" ]
+	devtrace record -f --budget 5% -o l.db ./lift >shown
+	[ "$(awk '$1 == "first" { print $2 }' shown)" != "$own" ]
+	[ "$(awk '$1 == "hot" && $2 == own' own="$own" shown | wc -l)" -ge 2 ] || { cat shown; false; }
+	[ "$(awk '$1 == "child" && $2 == own' own="$own" shown | wc -l)" -ge 2 ] || { cat shown; false; }
+	# it is hooked again when it is hardly called
+	[ "$(awk '$1 == "cold" { print $2 }' shown)" = "$(awk '$1 == "first" { print $2 }' shown)" ]
+	[ "$(devtrace sql -n l.db "SELECT count(*) FROM calls WHERE function = 'rare'")" -eq "$(awk '$1 == "rare" { n += $2 } END { print n }' shown)" ]
+	devtrace check -q l.db
+	# a controller that is killed leaves tiny's bytes and others' jumps: another one takes these away
+	./lift forever >/dev/null &
+	program=$!
+	text_of() {
+		python3 - "$1" <<-'PY'
+			import subprocess, sys
+			line = [l.split() for l in subprocess.check_output(["readelf", "-SW", "lift"], text=True).replace("[ ", "[").splitlines() if " .text " in l][0]
+			at, size = int(line[3], 16), int(line[5], 16)
+			base = int(next(l for l in open(f"/proc/{sys.argv[1]}/maps") if l.rstrip().endswith("/lift")).split("-")[0], 16)
+			with open(f"/proc/{sys.argv[1]}/mem", "rb") as m:
+			    m.seek(base + at)
+			    print(m.read(size) == open("lift", "rb").read()[at:at + size])
+		PY
+	}
+	[ "$(text_of $program)" = True ]
+	devtrace attach --budget 5% -o k.db $program >/dev/null 2>&1 &
+	controller=$!
+	for _ in $(seq 100); do
+		[ "$(xxd -s $(($(awk '/lift$/ { print "0x" $1; exit }' /proc/$program/maps | cut -d- -f1) + 16#$at)) -l 8 -p /proc/$program/mem)" = "$own" ] &&
+			[ "$(text_of $program)" = False ] && break
+		sleep 0.1
+	done
+	[ "$(text_of $program)" = False ]
+	kill -KILL $controller
+	wait $controller || true
+	timeout 20 devtrace attach -F rare -o k2.db $program >/dev/null 2>&1 &
+	controller=$!
+	sleep 1
+	kill -INT $controller
+	wait $controller || true
+	[ "$(text_of $program)" = True ]
+	kill $program
+	wait $program || true
+}
+
+@test "a budget into which all fits switches nothing off" {
+	cat >idle.c <<'C'
+int main(void) { volatile long n = 0; while (n < 100000000) n++; return 0; }
+C
+	gcc -O1 -o idle idle.c
+	devtrace record --budget 5% -o idle.db ./idle
+	devtrace report --budget idle.db >off
+	grep -qF 'no function was switched off' off
+}
+
+@test "a budget for all processes of a shell, with sleds and without" {
+	sed 's/wait < 70/wait < 0/' p.c >short.c
+	gcc -O1 -g -DCOLD=0.2 -o short short.c
+	gcc -O1 -g -DCOLD=0.2 -B"${DEVTRACE_ROOT:-$BATS_TEST_DIRNAME/../..}/build/lib" -o short-sleds short.c
+	for program in short short-sleds; do
+		devtrace record -f --budget 5% -F tiny -F rare -o t.db sh -c "./$program; ./$program; ./$program" >own 2>said
+		devtrace check -q t.db
+		tiny=0 rare=0
+		while read -r a b; do tiny=$((tiny + a)) rare=$((rare + b)); done <own
+		[ "$(devtrace sql -n t.db "SELECT count(*) FROM calls WHERE function='rare'")" -eq "$rare" ]
+		[ "$(devtrace sql -n t.db "SELECT count(DISTINCT process) FROM calls WHERE function='rare'")" -eq 3 ]
+		recorded=$(devtrace sql -n t.db "SELECT count(*) FROM calls WHERE function='tiny'")
+		[ "$recorded" -gt 0 ]
+		[ "$recorded" -lt "$((tiny / 2))" ]
+		devtrace report --budget t.db | grep -q '^tiny: not recorded from'
+	done
+}
+
+@test "the newest calls alone are kept with a budget, and copied when that is asked for" {
+	XDG_RUNTIME_DIR=$PWD devtrace record -s always --budget 5% --last 2s -o t.db ./p >own 2>said &
+	recorder=$!
+	sleep 5
+	XDG_RUNTIME_DIR=$PWD devtrace ctl -s always snapshot "$PWD/now.db"
+	run -1 env XDG_RUNTIME_DIR="$PWD" devtrace ctl -s always snapshot "$PWD/now.db if rare time>1ms"
+	[[ $output == *"this session has a budget"* ]]
+	wait $recorder
+	read -r tiny rare <own
+	for file in now.db t.db; do
+		devtrace check -q $file
+		# the time that is kept is longer by a sixteenth at most, and the buffers of the recorder
+		[ "$(devtrace sql -n $file "SELECT (max(ticks) - min(ticks)) / 1e9 BETWEEN 0.5 AND 3 FROM (SELECT begin * 1.0 AS ticks FROM calls WHERE function = 'rare')")" = 1 ]
+		recorded=$(devtrace sql -n $file "SELECT count(*) FROM calls WHERE function='rare'")
+		[ "$recorded" -gt 100 ]
+		[ "$recorded" -lt $((rare / 2)) ]
+	done
+	# what was off is told of, also from before
+	[ "$(sqlite3 t.db "SELECT count(*) > 0 FROM budget_off")" = 1 ]
+	devtrace report --budget t.db | grep -q '^tiny: not recorded from'
+}
+
+@test "bad budgets, and what they do not go with" {
+	for bad in 0% 101% -5 -5% abc 5 nan% 0x5% '' ' 5%' 1e1%; do
+		run -2 devtrace record --budget "$bad" ./p
+		[ "${#lines[@]}" -eq 1 ]
+		[[ $output == *"--budget is a share of the program's processor time"* ]]
+	done
+	for other in -l '-A tiny' '-p overwrite' '--filter time>1ms' '--snapshot now.db' '--sum count' '--backtrace'; do
+		# shellcheck disable=SC2086
+		run -1 devtrace record --budget 5% $other -o no.db ./p
+		[ "${#lines[@]}" -eq 1 ]
+		[[ $output == *"--budget does not go with"* ]]
+	done
+	run -1 devtrace attach -d --budget 5% $$
+	[[ $output == *"a session without a file"* ]]
+}
