@@ -11,15 +11,15 @@
 #include "cmd/object.h"
 #include "cmd/table.h"
 
-/* The waits of a function: those for a processor, those for what was seen, or the others. */
+/* The waits of a function for one thing. */
 struct waits {
-	uint32_t function; /* 0: outside of all recorded calls */
-	bool preempted;
-	const char *what;	   /* what was seen; "": nothing was */
+	uint32_t function;	   /* 0: outside of all recorded calls */
+	const char *what;	   /* the words that are shown: see reason() */
 	uint64_t times, sum, most; /* ticks */
 };
 
 struct reading {
+	const struct dt_reader *r;
 	void *tree; /* of `of', by function and what for: tsearch(3) */
 	struct waits **of;
 	size_t n, room;
@@ -87,15 +87,18 @@ static bool is_libc(const struct dt_reader *r, uint32_t function)
 			 !strncmp(slash, "/libpthread", 11));
 }
 
-static const char *reason(const struct dt_reader *r, const struct waits *w)
+/* Returns what a wait was for, in words: what was seen, or what the function's name tells. Waits of
+ * one function for the same words are one row, however the words came to be known. */
+static const char *reason(const struct dt_reader *r, uint32_t function, bool preempted,
+			  const char *seen)
 {
 	const char *what;
 
-	if (w->preempted)
+	if (preempted)
 		return "a processor";
-	if (*w->what)
-		return w->what;
-	what = is_libc(r, w->function) ? what_for(dt_reader_function(r, w->function)->name) : "";
+	if (*seen)
+		return seen;
+	what = is_libc(r, function) ? what_for(dt_reader_function(r, function)->name) : "";
 	return *what ? what : "not known";
 }
 
@@ -110,8 +113,6 @@ static int same(const void *a, const void *b)
 
 	if (x->function != y->function)
 		return x->function < y->function ? -1 : 1;
-	if (x->preempted != y->preempted)
-		return x->preempted ? 1 : -1;
 	return strcmp(x->what, y->what);
 }
 
@@ -142,10 +143,11 @@ static void on_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t b
 		    bool preempted, const char *what)
 {
 	struct reading *k = ctx;
-	struct waits like = {.function = c ? c->function : 0, .preempted = preempted, .what = what};
-	struct waits *w = waits_of(k, &like);
+	struct waits like = {.function = c ? c->function : 0}, *w;
 
 	(void)tid;
+	like.what = reason(k->r, like.function, preempted, what);
+	w = waits_of(k, &like);
 	if (!w) {
 		k->no_memory = true;
 		return;
@@ -191,7 +193,7 @@ static void print_table(const struct dt_reader *r, struct waits *const *w, size_
 	int wide = 21; /* of the column: longer ones stand out */
 
 	for (size_t i = 0; i < n; i++) {
-		int length = (int)strlen(reason(r, w[i]));
+		int length = (int)strlen(w[i]->what);
 
 		wide = length > wide && length <= 60 ? length : wide;
 	}
@@ -202,7 +204,7 @@ static void print_table(const struct dt_reader *r, struct waits *const *w, size_
 		printf(" %10llu", (unsigned long long)w[i]->times);
 		dt_table_time(r, w[i]->sum / w[i]->times);
 		dt_table_time(r, w[i]->most);
-		printf("  %-*s  %s\n", wide, dt_cmd_plain(reason(r, w[i])), name_of(r, w[i]));
+		printf("  %-*s  %s\n", wide, dt_cmd_plain(w[i]->what), name_of(r, w[i]));
 	}
 	if (!n)
 		puts("nothing waited");
@@ -215,7 +217,7 @@ static void print_json(const struct dt_reader *r, struct waits *const *w, size_t
 	for (size_t i = 0; i < n; i++) {
 		dt_object_begin("wait");
 		dt_object_text("function", w[i]->function ? name_of(r, w[i]) : NULL);
-		dt_object_text("for", reason(r, w[i]));
+		dt_object_text("for", w[i]->what);
 		dt_object_ns("wait", (double)w[i]->sum * ns);
 		dt_object_number("times", w[i]->times);
 		dt_object_ns("avg", (double)w[i]->sum * ns / (double)w[i]->times);
@@ -227,7 +229,7 @@ static void print_json(const struct dt_reader *r, struct waits *const *w, size_t
 int dt_report_waits(struct dt_reader *r, dt_report_read_fn *read, void *ctx,
 		    struct dt_selection *select, uint64_t rows, bool json)
 {
-	struct reading k = {0};
+	struct reading k = {.r = r};
 	struct dt_pair_events events = {.end = on_end, .wait = on_wait, .ctx = &k};
 	struct dt_error e = {"out of memory"};
 	bool *shown = NULL;

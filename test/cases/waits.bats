@@ -205,10 +205,22 @@ print(rows[0]["function"])' >"$dir/first"
 	gcc -O1 -o "$dir/kinds" "$dir/kinds.c"
 	"$dt" record --switches -F 'libc*:usleep' -F 'libc*:read' -o "$dir/k.db" "$dir/kinds" >"$dir/kinds.said"
 	"$dt" report --waits --json "$dir/k.db" >"$dir/kinds.json"
+	# what was not seen has the same words by the function's name: that makes no second row
+	python3 - "$dir/k.db" <<-'PY'
+		import sqlite3, sys
+		t = sqlite3.connect(sys.argv[1])
+		t.execute("DELETE FROM waited WHERE rowid = (SELECT min(rowid) FROM waited WHERE what = 'time to pass')")
+		t.commit()
+		PY
+	"$dt" report --waits --json "$dir/k.db" >>"$dir/kinds.json"
 	python3 - "$dir" <<-'PY'
 		import json, sys
 		d = sys.argv[1]
-		rows = {(r["function"], r["for"]): r for r in map(json.loads, open(d + "/kinds.json"))}
+		lines = [json.loads(x) for x in open(d + "/kinds.json")]
+		half = len(lines) // 2
+		assert len(lines) % 2 == 0 and lines[:half] == lines[half:], lines
+		rows = {(r["function"], r["for"]): r for r in lines[:half]}
+		assert len(rows) == half, lines
 		said = {k: float(v) * 1e6 for k, v in (x.split() for x in open(d + "/kinds.said"))}
 		nap = rows["usleep", "time to pass"]
 		# the pipe was seen, unless the machine had no time for it
