@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Repeating a planting of another process of the session. A server's processes have the same file
- * at the same place, and the same of it is chosen. What was made for the first of them is copied,
- * with trampolines at the same addresses: that is quicker than planning once more.
+ * Repeating a planting of another process of the session. A server's processes have the same
+ * file, and the same of it is chosen. What was made for the first of them is copied, and moved to
+ * where the file and the trampolines are in this process: that is quicker than planning once more.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +11,36 @@
 
 #define DONATED (64ull << 20) /* most bytes of all donors */
 
-/* Looks whether the module is mapped where the one of the file's donor was. */
+/* By how much addresses differ in the process that something is copied to. */
+struct shift {
+	uint64_t low, high; /* the donor's region of trampolines */
+	uint64_t module;    /* for all that is not in it, */
+	uint64_t region;    /* and for what is */
+};
+
+static uint64_t shifted(const struct shift *s, uint64_t address)
+{
+	return address + (address >= s->low && address < s->high ? s->region : s->module);
+}
+
+/* Looks whether what was made for a module that is mapped at these addresses can be copied for
+ * m, which has the same file: it is at the same place, or what was made can be moved. */
+static bool fits(const struct dt_module *m, const struct made *made, uint64_t bias, uint64_t low,
+		 uint64_t high)
+{
+	if (bias == m->bias)
+		return low == m->low && high == m->high;
+	return !made->fixes.pinned && !made->far_fixes.pinned && low - bias == m->low - m->bias &&
+	       high - bias == m->high - m->bias;
+}
+
+/* Looks whether the file's donor can be copied for the module. */
 static bool is_donors(const struct dt_module *m)
 {
 	const struct dt_file *f = m->file;
 
-	return f->donor.probes && f->donor.bias == m->bias && f->donor.low == m->low &&
-	       f->donor.high == m->high;
+	return f->donor.probes &&
+	       fits(m, &f->donor.probes->made, f->donor.bias, f->donor.low, f->donor.high);
 }
 
 /* Looks whether what was made for `from' has been kept, and was for exactly these functions. */
@@ -32,35 +55,50 @@ static bool same_wishes(const struct dt_probes *from, const struct dt_code *code
 	return true;
 }
 
-/* Returns the probes of another process that can be copied; NULL: there are none. */
-static const struct dt_probes *find_alike(const struct job *j, const bool *wanted)
+/* Returns the probes of another process that can be copied, and sets *bias to its module's; NULL:
+ * there are none. */
+static const struct dt_probes *find_alike(const struct job *j, const bool *wanted, uint64_t *bias)
 {
 	const struct dt_module *m = j->m;
 
-	if (is_donors(m) && same_wishes(m->file->donor.probes, m->file->code, wanted))
+	if (is_donors(m) && same_wishes(m->file->donor.probes, m->file->code, wanted)) {
+		*bias = m->file->donor.bias;
 		return m->file->donor.probes;
+	}
 	for (const struct dt_target *t = j->t->others ? *j->t->others : NULL; t; t = t->next) {
 		if (t == j->t || t->last || t->left)
 			continue;
 		for (size_t i = 0; i < t->n; i++) {
 			const struct dt_module *x = &t->module[i];
 
-			if (x->file == m->file && x->bias == m->bias && x->low == m->low &&
-			    x->high == m->high && same_wishes(x->probes, m->file->code, wanted))
+			*bias = x->bias;
+			if (x->file == m->file && same_wishes(x->probes, m->file->code, wanted) &&
+			    fits(m, &x->probes->made, x->bias, x->low, x->high))
 				return x->probes;
 		}
 	}
 	return NULL;
 }
 
-/* Claims the same regions in this process; false: one of them is not free. */
-static bool claim_regions(struct job *j, const struct dt_probes *from)
+/*
+ * Claims regions in this process like those of the other one, and sets s->region; false: one of
+ * them is not free. Punned trampolines can only be where they are, as seen from the module, and the
+ * distance from them to the region stays; without any, the region is put where there is room.
+ */
+static bool claim_regions(struct job *j, const struct dt_probes *from, struct shift *s)
 {
-	for (size_t i = 0; i < from->regions; i++) {
-		const struct region *r = &from->region[i];
-		uint64_t at;
+	bool pinned = from->made.fars || from->made.fixes.pinned;
+	uint64_t n = s->high - s->low, wish = s->low + s->module, at;
 
-		if (!dt_space_claim(&j->p->space, r->low, r->low, r->high - r->low, &at))
+	if (!dt_space_claim(&j->p->space, wish, wish, n, &at) &&
+	    (pinned || !dt_job_room(j, n, &at)))
+		return false;
+	s->region = at - s->low;
+	for (size_t i = 1; i < from->regions; i++) {
+		const struct region *r = &from->region[i];
+		uint64_t low = r->low + s->module;
+
+		if (!dt_space_claim(&j->p->space, low, low, r->high - r->low, &at))
 			return false;
 	}
 	return true;
@@ -68,12 +106,13 @@ static bool claim_regions(struct job *j, const struct dt_probes *from)
 
 /* Looks whether the bytes that are to be changed are as they were in the other process, where they
  * were as in the file. */
-static bool same_code(struct job *j, const struct dt_probes *from)
+static bool same_code(struct job *j, const struct dt_probes *from, const struct shift *s)
 {
 	uint8_t now[8];
 
 	for (size_t i = 0; i < from->patches; i++)
-		if (dt_job_read(j, from->patch[i].address, now, from->patch[i].length) < 0 ||
+		if (dt_job_read(j, from->patch[i].address + s->module, now, from->patch[i].length) <
+			    0 ||
 		    memcmp(now, from->patch[i].old, from->patch[i].length) != 0)
 			return false;
 	return true;
@@ -82,7 +121,7 @@ static bool same_code(struct job *j, const struct dt_probes *from)
 /* Returns where in j->made the byte is that will stand at address `at'; NULL: it has none. */
 static uint8_t *byte_at(struct job *j, uint64_t at)
 {
-	if (at >= j->made.near.address && at < j->made.near.address + j->made.near.size)
+	if (at >= j->made.near.address && at < j->made.near.address + j->made.size)
 		return &j->made.near.bytes[at - j->made.near.address];
 	for (size_t i = 0; i < j->made.fars; i++)
 		if (at >= j->made.far[i].low && at < j->made.far[i].high)
@@ -91,57 +130,128 @@ static uint8_t *byte_at(struct job *j, uint64_t at)
 }
 
 /* Sets each sled to on or off as it is to be in this process. */
-static void set_sleds(struct job *j, const uint64_t *toggle)
+static void set_sleds(struct job *j, const uint64_t *toggle, const struct shift *s)
 {
 	const struct dt_file *f = j->m->file;
 
 	for (size_t i = 0; i < f->elf->sites; i++) {
-		uint8_t *sled = toggle[i] ? byte_at(j, toggle[i]) : NULL;
+		uint8_t *sled;
 
+		if (!toggle[i])
+			continue;
+		j->toggle[i] = shifted(s, toggle[i]);
+		sled = byte_at(j, j->toggle[i]);
 		if (sled)
 			*sled = f->chosen && f->chosen[i] && !dt_target_is_silent(j->t)
 					? DT_HOOK_CALL_ON
 					: DT_HOOK_CALL_OFF;
-		j->toggle[i] = toggle[i];
 	}
 }
 
-/* Copies all that was made. 1, or -1: no memory. */
-static int copy(struct job *j, const struct dt_probes *from, struct dt_error *e)
+/* Copies the code that was made, for its new place. 1; 0: it is not right there; -1: no memory. */
+static int copy_code(struct job *j, const struct made *made, const struct shift *s,
+		     struct dt_error *e)
 {
-	const struct made *made = &from->made;
-	struct dt_probes *p = j->p;
-	bool failed = false;
+	bool failed = false, right = true;
 
-	j->made = *made;
-	j->made.near.bytes = dt_probe_copy_of(made->near.bytes, made->near.size, 1, &failed);
+	j->made.size = made->size;
+	j->made.code = made->code;
+	j->made.fars = made->fars;
+	/* the tables are emitted once more, behind the code */
+	j->made.near = (struct dt_emit){
+		.room = made->size, .size = made->code, .address = made->near.address + s->region};
+	j->made.near.bytes = dt_probe_copy_of(made->near.bytes, made->size, 1, &failed);
 	j->made.far = dt_probe_copy_of(made->far, made->fars, sizeof(*made->far), &failed);
 	j->made.far_bytes =
 		dt_probe_copy_of(made->far_bytes, made->fars, sizeof(*made->far_bytes), &failed);
+	if (failed)
+		return dt_fail(e, "out of memory");
+	for (size_t i = 0; s->module | s->region && i < made->fixes.n; i++)
+		right &=
+			dt_fix_apply(&made->fixes.fix[i], j->made.near.bytes, s->region, s->module);
+	for (size_t i = 0; s->module && i < made->far_fixes.n; i++)
+		right &= dt_fix_apply(&made->far_fixes.fix[i], j->made.far_bytes[0], s->module,
+				      s->module);
+	for (size_t i = 0; i < made->fars; i++) {
+		j->made.far[i].low += s->module;
+		j->made.far[i].high += s->module;
+	}
+	if (!right)
+		dt_made_free(&j->made);
+	return right;
+}
+
+/* Gives what was copied of p the addresses that it has in this process. */
+static void shift_tables(struct job *j, const struct shift *s)
+{
+	struct dt_probes *p = j->p;
+
+	for (size_t i = 0; i < j->pcs; i++) {
+		j->pc[i].pc = shifted(s, j->pc[i].pc);
+		j->pc[i].toggle = shifted(s, j->pc[i].toggle);
+	}
+	for (size_t i = 0; i < p->patches; i++) {
+		struct patch *x = &p->patch[i];
+		uint32_t distance;
+
+		x->lifted = false;
+		x->address += s->module;
+		if (!x->leads)
+			continue;
+		memcpy(&distance, x->new + x->length - sizeof(distance), sizeof(distance));
+		distance += (uint32_t)(s->region - s->module);
+		memcpy(x->new + x->length - sizeof(distance), &distance, sizeof(distance));
+	}
+	for (size_t i = 0; i < p->windows; i++) {
+		struct window *w = &p->window[i];
+
+		w->start += s->module;
+		w->at = shifted(s, w->at);
+		w->copy = shifted(s, w->copy);
+		w->end = shifted(s, w->end);
+	}
+}
+
+/* Copies all that was made. 1, 0: it is not right at its new place, or -1: no memory. */
+static int copy(struct job *j, const struct dt_probes *from, const struct shift *s,
+		struct dt_error *e)
+{
+	int rc = copy_code(j, &from->made, s, e);
+	struct dt_probes *p = j->p;
+	bool failed = false;
+
+	if (rc <= 0)
+		return rc;
 	j->pc = dt_probe_copy_of(from->pc, from->pcs, sizeof(*j->pc), &failed);
 	p->patch = dt_probe_copy_of(from->patch, from->patches, sizeof(*p->patch), &failed);
 	p->window = dt_probe_copy_of(from->window, from->windows, sizeof(*p->window), &failed);
 	p->moved = dt_probe_copy_of(from->moved, from->n_moved, sizeof(*p->moved), &failed);
 	if (failed || dt_plan_copy(&p->plan, &from->plan) < 0)
 		return dt_fail(e, "out of memory");
-	for (size_t i = 0; i < from->patches; i++)
-		p->patch[i].lifted = false;
 	memcpy(p->state, from->state, j->m->file->code->functions);
 	p->patches = p->patch_room = from->patches;
 	p->windows = p->window_room = from->windows;
 	p->n_moved = p->moved_room = from->n_moved;
 	j->pcs = from->pcs;
-	set_sleds(j, from->toggle);
+	shift_tables(j, s);
+	set_sleds(j, from->toggle, s);
 	return 1;
 }
 
 int dt_job_take(struct job *j, const bool *wanted, struct dt_error *e)
 {
-	const struct dt_probes *from = j->m->file->points.n ? NULL : find_alike(j, wanted);
+	uint64_t bias;
+	const struct dt_probes *from = j->m->file->points.n ? NULL : find_alike(j, wanted, &bias);
+	struct shift s;
 
-	if (!from || !same_code(j, from) || !claim_regions(j, from))
+	if (!from)
 		return 0;
-	return copy(j, from, e);
+	s = (struct shift){.low = from->made.near.address,
+			   .high = from->made.near.address + from->made.size,
+			   .module = j->m->bias - bias};
+	if (!same_code(j, from, &s) || !claim_regions(j, from, &s))
+		return 0;
+	return copy(j, from, &s, e);
 }
 
 static void drop_donor(struct dt_file *f, struct dt_files *files)

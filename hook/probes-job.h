@@ -22,6 +22,7 @@ struct job {
 	struct dt_module *m;
 	struct dt_probes *p;
 	struct made made;
+	size_t far_fixed; /* how many of made.far_fixes are of trampolines that are made */
 	uint64_t thunk[WAYS];
 	/* of p: those with a smaller index are planted already */
 	size_t first_window, first_patch, first_moved;
@@ -43,6 +44,8 @@ struct job {
 	size_t pcs;
 };
 
+/* Takes n free bytes for trampolines within reach of everything that the module maps. */
+bool dt_job_room(struct job *j, uint64_t n, uint64_t *at);
 /* Makes room in p for the states of n points. */
 int dt_job_points(struct dt_probes *p, uint32_t n, struct dt_error *e);
 /* Begins the module's plan if it has none, and sets its claim function and context (as in struct

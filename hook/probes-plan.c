@@ -50,6 +50,7 @@ static void emit_points(struct dt_emit *o, const struct dt_plan_site *site, stru
 		.on = !dt_target_is_silent(j->t),
 	};
 
+	dt_emit_pin(o); /* points know where they are */
 	note_own(&c, m->file->elf);
 	for (uint32_t id = 0; id < j->p->points; id++) {
 		const struct dt_point *point = m->file->points.point[id];
@@ -242,17 +243,21 @@ static int make_window(struct job *j, uint32_t index, struct dt_error *e)
 	struct dt_emit *o = punned ? &far : &j->made.near;
 	struct dt_trampoline t;
 	struct window out;
+	size_t fix = j->far_fixed;
 
 	if (punned) {
 		if (far_room(j, e) < 0)
 			return -1;
 		far.bytes = j->made.far_bytes[j->made.fars];
+		j->made.far_fixes.n = fix; /* without those of one that could not be made */
+		far.fixes = &j->made.far_fixes;
 	}
 	if (dt_plan_emit(&j->p->plan, index, j->m->bias, &hook, o, &t, e) < 0 || o->size > o->room)
 		return 1;
 	for (unsigned i = 0; i < t.patches; i++) {
 		struct patch x = {.address = t.patch[i].address,
 				  .length = t.patch[i].length,
+				  .leads = t.patch[i].leads,
 				  .window = index};
 
 		memcpy(x.new, t.patch[i].bytes, x.length);
@@ -284,9 +289,13 @@ static int make_window(struct job *j, uint32_t index, struct dt_error *e)
 			      .end = o->address + o->size};
 	if (w->host_size && add_window(j->p, &out, &t.host_moved) < 0)
 		return dt_fail(e, "out of memory");
-	if (punned)
+	if (punned) {
+		for (; fix < j->made.far_fixes.n; fix++)
+			j->made.far_fixes.fix[fix].at += (uint32_t)(j->made.fars * LONGEST);
 		j->made.far[j->made.fars++] =
 			(struct dt_extent){far.address, far.address + far.size};
+		j->far_fixed = j->made.far_fixes.n;
+	}
 	return 0;
 }
 

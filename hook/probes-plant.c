@@ -115,6 +115,17 @@ static bool claim(void *ctx, uint64_t low, uint64_t high, size_t size, uint64_t 
 	return true;
 }
 
+bool dt_job_room(struct job *j, uint64_t n, uint64_t *at)
+{
+	const struct dt_module *m = j->m;
+	bool found = dt_space_claim(&j->p->space,
+				    m->high > DT_REACH_BESIDE ? m->high - DT_REACH_BESIDE : 0x10000,
+				    m->low + DT_REACH_BESIDE, n + PAGE, at);
+
+	*at = found ? (*at + PAGE - 1) & ~(PAGE - 1) : 0;
+	return found;
+}
+
 /* Claims the region for the trampolines, within reach of everything that the file maps. */
 static int place_region(struct job *j, size_t functions, struct dt_error *e)
 {
@@ -130,13 +141,11 @@ static int place_region(struct job *j, size_t functions, struct dt_error *e)
 	}
 	/* the ways take some three pages */
 	j->made.size = (functions * FUNCTION_SIZE + points + 7 * PAGE + PAGE - 1) & ~(PAGE - 1);
-	if (!dt_space_claim(&j->p->space,
-			    m->high > DT_REACH_BESIDE ? m->high - DT_REACH_BESIDE : 0x10000,
-			    m->low + DT_REACH_BESIDE, j->made.size + PAGE, &at))
+	if (!dt_job_room(j, j->made.size, &at))
 		return dt_fail(e, "no room for trampolines near %s", m->file->path);
-	at = (at + PAGE - 1) & ~(PAGE - 1);
 	j->made.near = (struct dt_emit){.room = j->made.size, .address = at};
 	j->made.near.bytes = calloc(1, j->made.size);
+	j->made.near.fixes = &j->made.fixes;
 	return j->made.near.bytes ? 0 : dt_fail(e, "out of memory");
 }
 
@@ -225,6 +234,7 @@ static int emit_tables(struct job *j, struct dt_error *e)
 	struct head *h = (struct head *)j->made.near.bytes;
 	struct dt_emit *o = &j->made.near;
 
+	j->made.code = o->size;
 	dt_emit_pad(o, 8);
 	*h = (struct head){.magic = MAGIC};
 	h->patch = dt_emit_here(o);
@@ -439,6 +449,16 @@ static int take_over(struct job *j, struct dt_error *e)
 	return 0;
 }
 
+void dt_made_free(struct made *m)
+{
+	free(m->near.bytes);
+	free(m->far);
+	free(m->far_bytes);
+	free(m->fixes.fix);
+	free(m->far_fixes.fix);
+	*m = (struct made){.size = 0};
+}
+
 static void forget_job(struct job *j)
 {
 	dt_made_free(&j->made);
@@ -536,6 +556,9 @@ int dt_probe_plant(struct dt_target *t, struct dt_module *m, const bool *wanted,
 		rc = taken = dt_job_take(&j, wanted, e);
 	if (rc == 0)
 		rc = make(&j, wanted, n, e);
+	else if (rc > 0)
+		rc = emit_tables(&j, e);
+	j.made.near.fixes = NULL; /* `made' may be kept elsewhere */
 	if (rc >= 0)
 		rc = p->windows > j.first_window || j.undos ? write_stopped(&j, e) : 0;
 	if (rc == 0)

@@ -30,6 +30,9 @@ struct made {
 	struct dt_extent *far;	       /* addresses of the punned trampolines */
 	uint8_t (*far_bytes)[LONGEST]; /* their bytes */
 	size_t fars;
+	size_t code;		   /* bytes of the region before its tables */
+	struct dt_fixes fixes;	   /* of the region's code */
+	struct dt_fixes far_fixes; /* of the punned trampolines: offsets in far_bytes as a whole */
 };
 
 /* Ways from a trampoline to code in the area: to the hooks of entries, of exits, of jumps through a
@@ -81,6 +84,7 @@ struct patch {
 	uint32_t window; /* index in the plan */
 	uint8_t length;	 /* bytes; 0, in the process's table: another patch has taken its place */
 	uint8_t old[8], new[8];
+	bool leads;  /* as dt_patch.leads */
 	bool lifted; /* the old bytes are there at present (probes-lift.c); false in that copy */
 };
 

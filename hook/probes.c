@@ -192,14 +192,6 @@ static struct dt_probes *make(const struct dt_module *m, struct dt_error *e)
 	return p;
 }
 
-void dt_made_free(struct made *m)
-{
-	free(m->near.bytes);
-	free(m->far);
-	free(m->far_bytes);
-	*m = (struct made){.size = 0};
-}
-
 void dt_probes_fold(struct dt_probes *p)
 {
 	if (!p)

@@ -2,6 +2,7 @@
 /* See emit.h. */
 #include "arch/x86_64/emit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void dt_emit_bytes(struct dt_emit *o, const void *bytes, size_t n)
@@ -26,6 +27,75 @@ void dt_emit_u64(struct dt_emit *o, uint64_t v)
 	dt_emit_bytes(o, &v, sizeof(v));
 }
 
+void dt_emit_pin(struct dt_emit *o)
+{
+	if (o->fixes)
+		o->fixes->pinned = true;
+}
+
+void dt_emit_fix(struct dt_emit *o, size_t at, enum dt_fix_kind kind, uint64_t to)
+{
+	struct dt_fixes *f = o->fixes;
+	struct dt_fix *more;
+
+	/* what lies in the buffer is moved with it */
+	if (!f || (kind == DT_FIX_DISTANCE && to >= o->address && to < o->address + o->room))
+		return;
+	if (f->n == f->room) {
+		f->room = f->room ? 2 * f->room : 64;
+		more = realloc(f->fix, f->room * sizeof(*more));
+		if (!more) {
+			f->room = f->n;
+			f->pinned = true;
+			return;
+		}
+		f->fix = more;
+	}
+	f->fix[f->n++] = (struct dt_fix){(uint32_t)at, kind};
+}
+
+void dt_emit_address(struct dt_emit *o, uint64_t address)
+{
+	dt_emit_fix(o, o->size, DT_FIX_ADDRESS, address);
+	dt_emit_u64(o, address);
+}
+
+void dt_emit_distance(struct dt_emit *o, uint64_t next, uint64_t to)
+{
+	dt_emit_fix(o, o->size, DT_FIX_DISTANCE, to);
+	dt_emit_u32(o, (uint32_t)(to - next));
+}
+
+bool dt_fix_apply(const struct dt_fix *f, uint8_t *bytes, uint64_t here, uint64_t there)
+{
+	uint64_t address;
+	uint32_t low, high;
+	int32_t distance;
+	int64_t now;
+
+	if (f->kind == DT_FIX_ADDRESS) {
+		memcpy(&address, bytes + f->at, sizeof(address));
+		address += there;
+		memcpy(bytes + f->at, &address, sizeof(address));
+		return true;
+	}
+	if (f->kind == DT_FIX_HALVES) {
+		memcpy(&low, bytes + f->at, sizeof(low));
+		memcpy(&high, bytes + f->at + 8, sizeof(high));
+		address = ((uint64_t)high << 32 | low) + there;
+		low = (uint32_t)address;
+		high = (uint32_t)(address >> 32);
+		memcpy(bytes + f->at, &low, sizeof(low));
+		memcpy(bytes + f->at + 8, &high, sizeof(high));
+		return true;
+	}
+	memcpy(&distance, bytes + f->at, sizeof(distance));
+	now = distance + (int64_t)(there - here);
+	distance = (int32_t)now;
+	memcpy(bytes + f->at, &distance, sizeof(distance));
+	return now == distance;
+}
+
 void dt_emit_jump(struct dt_emit *o, uint64_t to)
 {
 	static const uint8_t far[] = {0x3e, 0xff, 0x25, 0, 0, 0, 0};
@@ -33,10 +103,10 @@ void dt_emit_jump(struct dt_emit *o, uint64_t to)
 
 	if (dt_emit_reaches(next, to)) {
 		dt_emit_byte(o, 0xe9);
-		dt_emit_u32(o, (uint32_t)(to - next));
+		dt_emit_distance(o, next, to);
 	} else {
 		dt_emit_bytes(o, far, sizeof(far));
-		dt_emit_u64(o, to);
+		dt_emit_address(o, to);
 	}
 }
 

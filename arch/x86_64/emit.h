@@ -8,12 +8,33 @@
 
 #include "core/types.h"
 
+/* What has to be changed where code that was written for one place is to run at another, while what
+ * it leads to is moved by another distance. */
+enum dt_fix_kind {
+	DT_FIX_DISTANCE, /* 32 bits: the distance to what lies outside the buffer */
+	DT_FIX_ADDRESS,	 /* 64 bits: an address outside the buffer */
+	DT_FIX_HALVES,	 /* its lower 32 bits, and eight bytes behind these the upper ones */
+};
+
+struct dt_fix {
+	uint32_t at; /* offset of the number in the buffer, bytes */
+	uint32_t kind;
+};
+
+/* All of these in a buffer; the caller frees `fix'. */
+struct dt_fixes {
+	struct dt_fix *fix;
+	size_t n, room;
+	bool pinned; /* the code is right at its own place only, or there was no memory */
+};
+
 /* A buffer for code. */
 struct dt_emit {
 	uint8_t *bytes;
-	size_t room;	  /* bytes that fit */
-	size_t size;	  /* bytes written so far; more than room: some did not fit */
-	uint64_t address; /* where bytes[0] will run */
+	size_t room;		/* bytes that fit */
+	size_t size;		/* bytes written so far; more than room: some did not fit */
+	uint64_t address;	/* where bytes[0] will run */
+	struct dt_fixes *fixes; /* where these are noted; NULL: nowhere */
 };
 
 /* Returns the address at which the next byte will run. */
@@ -33,6 +54,18 @@ void dt_emit_bytes(struct dt_emit *o, const void *bytes, size_t n);
 void dt_emit_byte(struct dt_emit *o, uint8_t b);
 void dt_emit_u32(struct dt_emit *o, uint32_t v);
 void dt_emit_u64(struct dt_emit *o, uint64_t v);
+/* Appends an address that is not in this buffer. */
+void dt_emit_address(struct dt_emit *o, uint64_t address);
+/* Appends the 32-bit distance to `to' from `next', where the instruction ends that it is part of.
+ */
+void dt_emit_distance(struct dt_emit *o, uint64_t next, uint64_t to);
+/* Notes that a number at an offset in the buffer depends on where `to' is. */
+void dt_emit_fix(struct dt_emit *o, size_t at, enum dt_fix_kind kind, uint64_t to);
+/* Notes that the code is right at its own place only. */
+void dt_emit_pin(struct dt_emit *o);
+/* Changes the number of a fix (at f's offset in bytes) for code that has been moved by `here', and
+ * leads to what has been moved by `there'. False: a distance is too long now. */
+bool dt_fix_apply(const struct dt_fix *f, uint8_t *bytes, uint64_t here, uint64_t there);
 /* Appends filler that traps, up to a size that is a multiple of n bytes. */
 void dt_emit_pad(struct dt_emit *o, unsigned n);
 

@@ -31,7 +31,8 @@ static bool distance(uint64_t next, uint64_t to, uint8_t out[4])
 /* Makes the patch of a jmp rel32 at address; false: it does not reach `to'. */
 static bool jump_patch(struct dt_patch *p, uint64_t address, uint64_t to)
 {
-	*p = (struct dt_patch){.address = address, .length = JUMP_SIZE, .bytes = {0xe9}};
+	*p = (struct dt_patch){
+		.address = address, .length = JUMP_SIZE, .leads = true, .bytes = {0xe9}};
 	return distance(address + JUMP_SIZE, to, p->bytes + 1);
 }
 
@@ -57,7 +58,7 @@ static bool retarget_patch(struct dt_patch *p, unsigned *n, const struct dt_reta
 	uint64_t next = t->from + t->length;
 
 	if (!t->board) {
-		p[*n] = (struct dt_patch){.address = next - 4, .length = 4};
+		p[*n] = (struct dt_patch){.address = next - 4, .length = 4, .leads = true};
 		return distance(next, to, p[(*n)++].bytes);
 	}
 	p[*n] = (struct dt_patch){.address = next - 1, .length = 1};

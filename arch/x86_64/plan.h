@@ -231,6 +231,7 @@ struct dt_plan_hook {
 struct dt_patch {
 	uint64_t address;
 	uint8_t length;
+	bool leads; /* its last four bytes are a distance to the trampoline, wherever that is */
 	uint8_t bytes[8];
 };
 

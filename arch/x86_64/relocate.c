@@ -91,7 +91,7 @@ static void push_end(struct dt_emit *o, size_t at, uint64_t value)
 	while (dt_emit_here(o) & 7)
 		dt_emit_byte(o, 0xcc);
 	dt_emit_land(o, at);
-	dt_emit_u64(o, value);
+	dt_emit_address(o, value);
 }
 
 static int move_branch(struct move *v, const struct dt_insn *in)
@@ -107,7 +107,7 @@ static int move_branch(struct move *v, const struct dt_insn *in)
 	if (!taken && dt_emit_reaches(next, target)) {
 		dt_emit_byte(o, 0x0f);
 		dt_emit_byte(o, 0x80 | condition);
-		dt_emit_u32(o, (uint32_t)(target - next));
+		dt_emit_distance(o, next, target);
 		return 0;
 	}
 	dt_emit_byte(o, 0x0f); /* the inverse condition, over a jump */
@@ -166,6 +166,10 @@ static int copy_near(struct move *v, const struct dt_insn *in, const uint8_t *co
 		/* with prefix 67 the sum wraps at 32 bits: everything reaches */
 		distance = (uint32_t)(in->memory - next);
 		memcpy(bytes + in->disp_at, &distance, sizeof(distance));
+		if (in->addr32)
+			dt_emit_pin(v->o);
+		else
+			dt_emit_fix(v->o, v->o->size + in->disp_at, DT_FIX_DISTANCE, in->memory);
 	}
 	dt_emit_bytes(v->o, bytes, length);
 	return 0;
@@ -184,7 +188,7 @@ static void mov_absolute(struct dt_emit *o, const struct dt_insn *in, uint8_t op
 		dt_emit_byte(o, in->segment);
 	dt_emit_byte(o, 0x48);
 	dt_emit_byte(o, opcode);
-	dt_emit_u64(o, in->memory);
+	dt_emit_address(o, in->memory);
 }
 
 /*
@@ -247,6 +251,7 @@ static int call_stack_operand(struct move *v, const struct dt_insn *in, const ui
 	dt_emit_bytes(o, room, sizeof(room));
 	with_stack_operand(o, in, code, 6, 8);
 	dt_emit_bytes(o, "\xc7\x44\x24\x08", 4); /* movl $low, 8(%rsp) */
+	dt_emit_fix(o, o->size, DT_FIX_HALVES, back);
 	dt_emit_u32(o, (uint32_t)back);
 	dt_emit_bytes(o, "\xc7\x44\x24\x0c", 4); /* movl $high, 12(%rsp) */
 	dt_emit_u32(o, (uint32_t)(back >> 32));
@@ -330,8 +335,10 @@ static void move_far_lea(struct dt_emit *o, const struct dt_insn *in)
 			dt_emit_byte(o, 0x41);
 	}
 	dt_emit_byte(o, 0xb8 | reg);
+	if (!in->wide)
+		dt_emit_pin(o); /* a part of an address */
 	if (in->wide)
-		dt_emit_u64(o, in->memory);
+		dt_emit_address(o, in->memory);
 	else if (in->data16)
 		u16(o, (uint16_t)in->memory);
 	else
@@ -416,7 +423,7 @@ static int move_far_memory(struct move *v, const struct dt_insn *in, const uint8
 		dt_emit_byte(o, 0x50 | reg); /* push */
 		dt_emit_byte(o, 0x48);	     /* mov $memory, %reg */
 		dt_emit_byte(o, 0xb8 | reg);
-		dt_emit_u64(o, in->memory);
+		dt_emit_address(o, in->memory);
 		with_base(v, in, code, reg);
 		dt_emit_byte(o, 0x58 | reg); /* pop */
 		dt_emit_bytes(o, up, sizeof(up));
@@ -435,7 +442,7 @@ static int move_xbegin(struct move *v, const struct dt_insn *in)
 		return refuse(v, in, "where it goes when aborted is too far away");
 	dt_emit_byte(v->o, 0xc7);
 	dt_emit_byte(v->o, 0xf8);
-	dt_emit_u32(v->o, (uint32_t)(target - next));
+	dt_emit_distance(v->o, next, target);
 	return 0;
 }
 
@@ -517,8 +524,13 @@ int dt_relocate(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t fr
 			 .hook_end = hook + hooks,
 			 .m = m,
 			 .e = e};
+	struct dt_fixes *fixes = o->fixes;
+	int rc;
 
-	if (pass(&v, size))
+	o->fixes = NULL;
+	rc = pass(&v, size);
+	o->fixes = fixes;
+	if (rc)
 		return -1;
 	v.mapped = true;
 	return pass(&v, size);

@@ -246,23 +246,71 @@ static void emit_nothing(struct dt_emit *o, const struct dt_plan_site *s, void *
 	dt_emit_byte(o, 0x90);
 }
 
+#define THERE 0x2aaa00400000ull /* how far the file is moved, and how far its trampolines */
+#define HERE  0x2aaa00123000ull
+
+/* What was made, moved, is what is made at the new place. */
+static void check_moved(const struct dt_plan *p, size_t window, const struct dt_emit *made,
+			const struct dt_trampoline *t)
+{
+	static const struct dt_plan_hook hook = {.emit = emit_nothing};
+	bool punned = p->window[window].tactic == DT_TACTIC_PUNNED;
+	uint64_t here = punned ? THERE : HERE;
+	uint8_t bytes[4096];
+	struct dt_emit o = {.bytes = bytes, .room = sizeof(bytes), .address = made->address + here};
+	struct dt_trampoline x;
+	struct dt_error e;
+
+	if (made->fixes->pinned)
+		return;
+	if (dt_plan_emit(p, window, THERE, &hook, &o, &x, &e)) {
+		complain("moved: %s", e.text);
+		return;
+	}
+	for (size_t i = 0; i < made->fixes->n; i++)
+		if (!dt_fix_apply(&made->fixes->fix[i], made->bytes, here, THERE))
+			complain("the trampoline at %lx can not be moved",
+				 (unsigned long)made->address);
+	if (o.size != made->size || memcmp(o.bytes, made->bytes, o.size) != 0)
+		complain("the trampoline at %lx, moved, is another one",
+			 (unsigned long)made->address);
+	for (unsigned k = 0; k < t->patches; k++) {
+		struct dt_patch now = t->patch[k];
+		uint32_t distance;
+
+		if (now.leads) {
+			memcpy(&distance, now.bytes + now.length - 4, 4);
+			distance += (uint32_t)(here - THERE);
+			memcpy(now.bytes + now.length - 4, &distance, 4);
+		}
+		if (now.address + THERE != x.patch[k].address || now.length != x.patch[k].length ||
+		    memcmp(now.bytes, x.patch[k].bytes, now.length) != 0)
+			complain("the change at %lx, moved, is another one",
+				 (unsigned long)now.address);
+	}
+}
+
 /* All bytes that are changed or relied on, each once. */
 static void check_patches(const struct dt_plan *p)
 {
 	static const struct dt_plan_hook hook = {.emit = emit_nothing};
 	const struct dt_code *c = p->code;
 	uint8_t **touched = calloc(c->regions, sizeof(*touched));
+	struct dt_fixes fixes = {0};
+	size_t pinned = 0;
 
 	for (size_t i = 0; i < c->regions; i++)
 		touched[i] = calloc(1, c->region[i].high - c->region[i].low);
 	for (size_t i = 0; i < p->windows; i++) {
 		const struct dt_plan_window *w = &p->window[i];
 		uint8_t bytes[4096];
-		struct dt_emit o = {.bytes = bytes, .room = sizeof(bytes)};
+		struct dt_emit o = {.bytes = bytes, .room = sizeof(bytes), .fixes = &fixes};
 		struct dt_trampoline t;
 		struct dt_error e;
 		uint64_t from = w->start + w->patch;
 
+		fixes.n = 0;
+		fixes.pinned = false;
 		o.address = w->tactic == DT_TACTIC_PUNNED ? w->at : c->high + 0x100000;
 		if (dt_plan_emit(p, i, 0, &hook, &o, &t, &e)) {
 			complain("%s", e.text);
@@ -275,7 +323,12 @@ static void check_patches(const struct dt_plan *p)
 		if (w->tactic == DT_TACTIC_PUNNED)
 			for (; from < w->start + w->prefixes + 5; from++)
 				touch(c, touched, from, "relied on");
+		pinned += fixes.pinned;
+		check_moved(p, i, &o, &t);
 	}
+	if (pinned)
+		complain("%zu trampolines can not be moved", pinned);
+	free(fixes.fix);
 	for (size_t i = 0; i < c->regions; i++)
 		free(touched[i]);
 	free(touched);

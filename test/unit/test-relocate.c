@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -218,6 +219,45 @@ static void test_golden(void **state)
 	}
 }
 
+/* Moves the instruction's copy, and the instruction itself by another distance, and compares that
+ * with a copy made for these places. */
+static void move_copy(const char *name, const uint8_t *in, size_t n, uint64_t to, uint64_t there,
+		      uint64_t here)
+{
+	uint8_t out[400], again[400];
+	struct dt_fixes fixes = {0};
+	struct dt_emit o = {.bytes = out, .room = sizeof(out), .address = to, .fixes = &fixes};
+	struct dt_emit x = {.bytes = again, .room = sizeof(again), .address = to + here};
+	struct dt_moved m;
+	struct dt_error e;
+
+	if (dt_relocate(&o, in, n, FROM, NULL, 0, &m, &e))
+		return;
+	assert_int_equal(dt_relocate(&x, in, n, FROM + there, NULL, 0, &m, &e), 0);
+	for (size_t i = 0; i < fixes.n; i++)
+		assert_true(dt_fix_apply(&fixes.fix[i], out, here, there));
+	if (!fixes.pinned && (o.size != x.size || memcmp(out, again, o.size)))
+		fail_msg("%s, moved from 0x%lx by 0x%lx, is another one", name, (unsigned long)to,
+			 (unsigned long)here);
+	/* only a part of an address, and what wraps at 32 bits, can be at one place alone */
+	if (fixes.pinned && !strstr(name, "eip") && !strstr(name, "lea"))
+		fail_msg("%s can not be moved", name);
+	free(fixes.fix);
+}
+
+static void test_fixes(void **state)
+{
+	for (size_t i = 0; i < sizeof(golden) / sizeof(*golden); i++) {
+		uint8_t in[32];
+		size_t n = from_hex(golden[i].in, in);
+
+		move_copy(golden[i].name, in, n, NEAR, 0x555500123000, 0x555500123000);
+		move_copy(golden[i].name, in, n, NEAR, 0x555500123000, 0x5554f0001000);
+		move_copy(golden[i].name, in, n, NEAR, 0, 0x7000);
+		move_copy(golden[i].name, in, n, FAR, 0x2000, 0x1000);
+	}
+}
+
 static void emit_mark(struct dt_emit *o, const struct dt_relocate_hook *h)
 {
 	dt_emit_bytes(o, h->ctx, strlen(h->ctx));
@@ -350,9 +390,10 @@ static void test_kinds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),	       cmocka_unit_test(test_hooks),
-		cmocka_unit_test(test_moving_threads), cmocka_unit_test(test_room),
-		cmocka_unit_test(test_long),	       cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_golden), cmocka_unit_test(test_hooks),
+		cmocka_unit_test(test_fixes),  cmocka_unit_test(test_moving_threads),
+		cmocka_unit_test(test_room),   cmocka_unit_test(test_long),
+		cmocka_unit_test(test_kinds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
