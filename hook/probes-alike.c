@@ -57,7 +57,7 @@ static bool same_wishes(const struct dt_probes *from, const struct dt_code *code
 
 /* Returns the probes of another process that can be copied, and sets *bias to its module's; NULL:
  * there are none. */
-static const struct dt_probes *find_alike(const struct job *j, const bool *wanted, uint64_t *bias)
+static struct dt_probes *find_alike(const struct job *j, const bool *wanted, uint64_t *bias)
 {
 	const struct dt_module *m = j->m;
 
@@ -148,48 +148,75 @@ static void set_sleds(struct job *j, const uint64_t *toggle, const struct shift 
 	}
 }
 
-/* Copies the code that was made, for its new place. 1; 0: it is not right there; -1: no memory. */
-static int copy_code(struct job *j, const struct made *made, const struct shift *s,
+/* Returns an array: a copy, or (own) the array itself, which leaves *from. */
+static void *take(void *from, size_t n, size_t size, bool own, bool *failed)
+{
+	void **array = from, *is = *array;
+
+	if (!own)
+		return dt_probe_copy_of(is, n, size, failed);
+	*array = NULL;
+	return is;
+}
+
+/* Takes the bytes of the region, with room for its tables; of what comes from an earlier run there
+ * is only the code. */
+static uint8_t *take_near(struct made *made, bool own, bool *failed)
+{
+	uint8_t *bytes = own ? realloc(made->near.bytes, made->size) : malloc(made->size);
+
+	if (!bytes) {
+		*failed = true;
+		return NULL;
+	}
+	if (own)
+		made->near.bytes = NULL;
+	else
+		memcpy(bytes, made->near.bytes, made->code);
+	memset(bytes + made->code, 0, made->size - made->code);
+	return bytes;
+}
+
+/* Takes the code that was made, for its new place. 1; 0: it is not right there; -1: no memory. */
+static int take_code(struct job *j, struct made *made, const struct shift *s, bool own,
 		     struct dt_error *e)
 {
+	struct made *to = &j->made;
 	bool failed = false, right = true;
 
-	j->made.size = made->size;
-	j->made.code = made->code;
-	j->made.fars = made->fars;
+	to->size = made->size;
+	to->code = made->code;
+	to->fars = made->fars;
 	/* the tables are emitted once more, behind the code */
-	j->made.near = (struct dt_emit){
+	to->near = (struct dt_emit){
 		.room = made->size, .size = made->code, .address = made->near.address + s->region};
-	j->made.near.bytes = dt_probe_copy_of(made->near.bytes, made->size, 1, &failed);
-	j->made.far = dt_probe_copy_of(made->far, made->fars, sizeof(*made->far), &failed);
-	j->made.far_bytes =
-		dt_probe_copy_of(made->far_bytes, made->fars, sizeof(*made->far_bytes), &failed);
+	to->near.bytes = take_near(made, own, &failed);
+	to->far = take(&made->far, made->fars, sizeof(*made->far), own, &failed);
+	to->far_bytes = take(&made->far_bytes, made->fars, sizeof(*made->far_bytes), own, &failed);
 	if (failed)
 		return dt_fail(e, "out of memory");
 	for (size_t i = 0; s->module | s->region && i < made->fixes.n; i++)
-		right &=
-			dt_fix_apply(&made->fixes.fix[i], j->made.near.bytes, s->region, s->module);
+		right &= dt_fix_apply(&made->fixes.fix[i], to->near.bytes, s->region, s->module);
 	for (size_t i = 0; s->module && i < made->far_fixes.n; i++)
-		right &= dt_fix_apply(&made->far_fixes.fix[i], j->made.far_bytes[0], s->module,
+		right &= dt_fix_apply(&made->far_fixes.fix[i], to->far_bytes[0], s->module,
 				      s->module);
 	for (size_t i = 0; i < made->fars; i++) {
-		j->made.far[i].low += s->module;
-		j->made.far[i].high += s->module;
+		to->far[i].low += s->module;
+		to->far[i].high += s->module;
 	}
-	if (!right)
-		dt_made_free(&j->made);
+	if (!right) {
+		dt_made_free(to);
+	} else if (own) {
+		to->fixes = made->fixes;
+		to->far_fixes = made->far_fixes;
+		made->fixes = made->far_fixes = (struct dt_fixes){0};
+	}
 	return right;
 }
 
 /* Gives what was copied of p the addresses that it has in this process. */
-static void shift_tables(struct job *j, const struct shift *s)
+static void shift_tables(struct dt_probes *p, const struct shift *s)
 {
-	struct dt_probes *p = j->p;
-
-	for (size_t i = 0; i < j->pcs; i++) {
-		j->pc[i].pc = shifted(s, j->pc[i].pc);
-		j->pc[i].toggle = shifted(s, j->pc[i].toggle);
-	}
 	for (size_t i = 0; i < p->patches; i++) {
 		struct patch *x = &p->patch[i];
 		uint32_t distance;
@@ -212,46 +239,66 @@ static void shift_tables(struct job *j, const struct shift *s)
 	}
 }
 
-/* Copies all that was made. 1, 0: it is not right at its new place, or -1: no memory. */
-static int copy(struct job *j, const struct dt_probes *from, const struct shift *s,
-		struct dt_error *e)
+/* Copies all that was made, or (own) moves it. 1; 0: it is not right at its new place; or -1: no
+ * memory. */
+static int take_all(struct job *j, struct dt_probes *from, const struct shift *s, bool own,
+		    struct dt_error *e)
 {
-	int rc = copy_code(j, &from->made, s, e);
+	int rc = take_code(j, &from->made, s, own, e);
 	struct dt_probes *p = j->p;
 	bool failed = false;
 
 	if (rc <= 0)
 		return rc;
-	j->pc = dt_probe_copy_of(from->pc, from->pcs, sizeof(*j->pc), &failed);
-	p->patch = dt_probe_copy_of(from->patch, from->patches, sizeof(*p->patch), &failed);
-	p->window = dt_probe_copy_of(from->window, from->windows, sizeof(*p->window), &failed);
-	p->moved = dt_probe_copy_of(from->moved, from->n_moved, sizeof(*p->moved), &failed);
-	if (failed || dt_plan_copy(&p->plan, &from->plan) < 0)
+	p->patch = take(&from->patch, from->patches, sizeof(*p->patch), own, &failed);
+	p->window = take(&from->window, from->windows, sizeof(*p->window), own, &failed);
+	p->moved = take(&from->moved, from->n_moved, sizeof(*p->moved), own, &failed);
+	if (own) {
+		p->plan = from->plan;
+		from->plan = (struct dt_plan){.code = NULL};
+	} else if (dt_plan_copy(&p->plan, &from->plan) < 0) {
+		failed = true;
+	}
+	if (failed)
 		return dt_fail(e, "out of memory");
 	memcpy(p->state, from->state, j->m->file->code->functions);
 	p->patches = p->patch_room = from->patches;
 	p->windows = p->window_room = from->windows;
 	p->n_moved = p->moved_room = from->n_moved;
-	j->pcs = from->pcs;
-	shift_tables(j, s);
+	shift_tables(p, s);
 	set_sleds(j, from->toggle, s);
 	return 1;
 }
 
-int dt_job_take(struct job *j, const bool *wanted, struct dt_error *e)
+static int take_from(struct job *j, struct dt_probes *from, uint64_t bias, bool own,
+		     struct dt_error *e)
 {
-	uint64_t bias;
-	const struct dt_probes *from = j->m->file->points.n ? NULL : find_alike(j, wanted, &bias);
-	struct shift s;
+	struct shift s = {.low = from->made.near.address,
+			  .high = from->made.near.address + from->made.size,
+			  .module = j->m->bias - bias};
 
-	if (!from)
-		return 0;
-	s = (struct shift){.low = from->made.near.address,
-			   .high = from->made.near.address + from->made.size,
-			   .module = j->m->bias - bias};
 	if (!same_code(j, from, &s) || !claim_regions(j, from, &s))
 		return 0;
-	return copy(j, from, &s, e);
+	return take_all(j, from, &s, own, e);
+}
+
+int dt_job_take(struct job *j, const bool *wanted, struct dt_error *e)
+{
+	struct dt_probes *from;
+	uint64_t bias;
+	int rc;
+
+	if (j->m->file->points.n)
+		return 0;
+	from = find_alike(j, wanted, &bias);
+	if (from)
+		return take_from(j, from, bias, false, e);
+	from = dt_job_recall(j, wanted, &bias);
+	if (!from)
+		return 0;
+	rc = take_from(j, from, bias, true, e);
+	dt_probes_free(from);
+	return rc > 0 ? 2 : rc;
 }
 
 static void drop_donor(struct dt_file *f, struct dt_files *files)
@@ -268,8 +315,8 @@ static uint64_t bytes_of(const struct dt_module *m)
 	const struct dt_probes *p = m->probes;
 
 	return 2 * p->made.size + p->made.fars * LONGEST + p->patches * sizeof(*p->patch) +
-	       p->pcs * sizeof(*p->pc) + p->windows * sizeof(*p->window) +
-	       p->n_moved * sizeof(*p->moved) + m->file->elf->sites * sizeof(*p->toggle);
+	       p->windows * sizeof(*p->window) + p->n_moved * sizeof(*p->moved) +
+	       m->file->elf->sites * sizeof(*p->toggle);
 }
 
 void dt_probes_donate(struct dt_module *m, struct dt_files *files)
@@ -292,7 +339,6 @@ void dt_probes_donate(struct dt_module *m, struct dt_files *files)
 	/* what the process's last records need is copied */
 	d->toggle = dt_probe_copy_of(p->toggle, f->elf->sites + 1, sizeof(*d->toggle), &failed);
 	d->region = dt_probe_copy_of(p->region, p->regions, sizeof(*d->region), &failed);
-	d->pc = dt_probe_copy_of(p->pc, p->pcs, sizeof(*d->pc), &failed);
 	if (failed) {
 		dt_probes_free(d);
 		return;
@@ -304,7 +350,6 @@ void dt_probes_donate(struct dt_module *m, struct dt_files *files)
 	f->donor.low = m->low;
 	f->donor.high = m->high;
 	d->regions = p->regions;
-	d->pcs = p->pcs;
 	/* and the rest moved */
 	d->plan = p->plan;
 	d->made = p->made;
@@ -326,7 +371,10 @@ void dt_probes_donate(struct dt_module *m, struct dt_files *files)
 
 void dt_probes_free_donors(struct dt_files *files)
 {
-	for (struct dt_file *f = files->first; f; f = f->next)
+	for (struct dt_file *f = files->first; f; f = f->next) {
 		if (f->donor.probes)
 			drop_donor(f, files);
+		dt_kept_free(f->kept);
+		f->kept = NULL;
+	}
 }

@@ -48,6 +48,8 @@ struct job {
 bool dt_job_room(struct job *j, uint64_t n, uint64_t *at);
 /* Makes room in p for the states of n points. */
 int dt_job_points(struct dt_probes *p, uint32_t n, struct dt_error *e);
+/* Begins an empty plan for a file's code. */
+int dt_job_plan_begin(struct dt_plan *plan, const struct dt_file *f, struct dt_error *e);
 /* Begins the module's plan if it has none, and sets its claim function and context (as in struct
  * dt_plan_options). */
 int dt_job_begin(struct job *j, dt_plan_claim claim, void *claimer, struct dt_error *e);
@@ -62,11 +64,21 @@ void dt_job_drop_failed(struct job *j);
 /* Reads n bytes of the process's memory at address. */
 int dt_job_read(struct job *j, uint64_t address, uint8_t *bytes, size_t n);
 /*
- * For a module's first planting: copies what was made for another process of the session that has
- * the same code at the same place and wanted the same functions. 1: the copy is complete and has to
- * be written; 0: there is no such process; -1: no memory.
+ * For a module's first planting: copies what was made for another process of the session, or in an
+ * earlier run of devtrace, for the same file and the same functions. 1: the copy is complete, and
+ * what was made for the other one is still there to be copied; 2: it was taken from an earlier run;
+ * 0: there is nothing to copy; -1: no memory. After 1 and 2 the tables have to be made (j->pc, and
+ * what is behind the code).
  */
 int dt_job_take(struct job *j, const bool *wanted, struct dt_error *e);
+/*
+ * Returns what an earlier run of devtrace made for the module's file and kept (hook/probes-kept.c),
+ * when it is for exactly these functions: probes without `pc', for the caller to free. *bias is
+ * where the file was mapped. NULL: there are none that are of use.
+ */
+struct dt_probes *dt_job_recall(struct job *j, const bool *wanted, uint64_t *bias);
+/* Frees what is known of a file's kept plans. kept may be NULL. */
+void dt_kept_free(struct dt_kept *kept);
 /* Undoes the job in p after a failure, so that p describes only what was planted before, and marks
  * the wanted functions and points as untried. */
 void dt_job_give_back(struct job *j, const bool *wanted);

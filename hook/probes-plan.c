@@ -424,19 +424,20 @@ static int plan_function(struct job *j, size_t function, bool among, struct dt_e
 	return 0;
 }
 
+int dt_job_plan_begin(struct dt_plan *plan, const struct dt_file *f, struct dt_error *e)
+{
+	const struct dt_plan_options options = {
+		.hook = HOOK, .no_traps = true, .apart = dt_probe_is_apart, .file = f};
+
+	return dt_plan_begin(plan, f->code, &options, e);
+}
+
 int dt_job_begin(struct job *j, dt_plan_claim claim, void *claimer, struct dt_error *e)
 {
 	struct dt_plan *plan = &j->p->plan;
 
-	if (!plan->code) {
-		const struct dt_plan_options options = {.hook = HOOK,
-							.no_traps = true,
-							.apart = dt_probe_is_apart,
-							.file = j->m->file};
-
-		if (dt_plan_begin(plan, j->m->file->code, &options, e) < 0)
-			return -1;
-	}
+	if (!plan->code && dt_job_plan_begin(plan, j->m->file, e) < 0)
+		return -1;
 	plan->options.claim = claim;
 	plan->options.ctx = claimer;
 	return 0;

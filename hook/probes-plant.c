@@ -557,7 +557,7 @@ int dt_probe_plant(struct dt_target *t, struct dt_module *m, const bool *wanted,
 	if (rc == 0)
 		rc = make(&j, wanted, n, e);
 	else if (rc > 0)
-		rc = emit_tables(&j, e);
+		rc = collect_pcs(&j, e) < 0 ? -1 : emit_tables(&j, e);
 	j.made.near.fixes = NULL; /* `made' may be kept elsewhere */
 	if (rc >= 0)
 		rc = p->windows > j.first_window || j.undos ? write_stopped(&j, e) : 0;
@@ -568,7 +568,7 @@ int dt_probe_plant(struct dt_target *t, struct dt_module *m, const bool *wanted,
 	else
 		dt_made_free(&p->made);
 	/* kept for processes that are alike */
-	if (rc == 0 && first && !taken && !j.changed && t->others) {
+	if (rc == 0 && first && taken != 1 && !j.changed && t->others) {
 		p->made = j.made;
 		j.made = (struct made){.size = 0};
 	}

@@ -273,6 +273,13 @@ static int switch_byte(struct dt_target *t, struct ahead *a, uint64_t at, uint8_
 	return write_byte(t, at, to, e);
 }
 
+/* Looks whether a function is in the module: a process can have mapped a part of its file once more
+ * (node does so with V8's built-in functions). */
+static bool is_mapped(const struct dt_module *m, const struct dt_code_function *f)
+{
+	return f->start + m->bias >= m->low && f->start + m->bias < m->high;
+}
+
 /*
  * Marks the functions that are to be planted: those that have a chosen site from low to high, and
  * have not been tried. Returns how many; with wanted NULL, 1 if there is any.
@@ -291,8 +298,8 @@ static size_t wanted_functions(const struct dt_target *t, const struct dt_module
 		if (!m->file->chosen[i] || !dt_elf_is_probe(&elf->site[i]))
 			continue;
 		f = dt_code_function_from(code, f, elf->site[i].function);
-		if (f == code->functions || (m->probes && m->probes->state[f] != UNTRIED) ||
-		    (wanted && wanted[f]))
+		if (f == code->functions || !is_mapped(m, &code->function[f]) ||
+		    (m->probes && m->probes->state[f] != UNTRIED) || (wanted && wanted[f]))
 			continue;
 		n++;
 		if (!wanted)

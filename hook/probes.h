@@ -104,8 +104,12 @@ int dt_probes_inherit(struct dt_target *t, struct dt_module *m, const struct dt_
  * file: it is moved from the module's probes to the file. There is a limit for all files together.
  */
 void dt_probes_donate(struct dt_module *m, struct dt_files *files);
-/* Frees what was kept. */
+/* Frees what was kept of all files, and what dt_file.refused says with it. */
 void dt_probes_free_donors(struct dt_files *files);
+
+/* Keeps what was made for a module in the user's folder of memos, for later runs of devtrace, if
+ * it was much work. To be called before the probes are folded or freed. */
+void dt_probes_keep(const struct dt_module *m);
 
 /* Frees everything that is not needed for translating a recorded pc: the process has ended. p may
  * be NULL. */

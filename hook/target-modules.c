@@ -42,8 +42,10 @@ void dt_target_close(struct dt_target *t)
 		return;
 	if (!t->ended)
 		dt_target_end(t);
-	for (size_t i = 0; i < t->n; i++)
+	for (size_t i = 0; i < t->n; i++) {
+		dt_probes_keep(&t->module[i]);
 		dt_probes_free(t->module[i].probes);
+	}
 	dt_target_free_old(t);
 	free(t->module);
 	free_all(&t->gone, &t->n_gone);
@@ -55,6 +57,7 @@ void dt_target_fold(struct dt_target *t, struct dt_files *files)
 {
 	t->last = true;
 	for (size_t i = 0; i < t->n; i++) {
+		dt_probes_keep(&t->module[i]);
 		dt_probes_donate(&t->module[i], files);
 		dt_probes_fold(t->module[i].probes);
 	}
@@ -67,6 +70,7 @@ void dt_target_leave(struct dt_target *t)
 	t->left = true;
 	for (size_t i = 0; i < t->n; i++) {
 		dt_probes_remember(&t->module[i]);
+		dt_probes_keep(&t->module[i]);
 		dt_probes_free(t->module[i].probes);
 		t->module[i].probes = NULL;
 	}

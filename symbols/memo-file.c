@@ -12,12 +12,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/error.h"
 
 #define MAGIC	 "DTMEMO2"
-#define NAME	 20 /* bytes of a file's name: 16 hexadecimal digits and ".elf" */
+#define NAME	 21 /* most bytes of a file's name: 16 hexadecimal digits and ".elf" or ".plan" */
 #define PRUNE_TO (DT_MEMO_FOLDER / 4 * 3)
 
 static int folder = -1;
@@ -67,13 +68,27 @@ static bool is_same(const struct dt_memo_identity *a, const struct dt_memo_ident
  * Of other file systems, such as one that a user has mounted, another one may have the number
  * later, with the same inode and times.
  */
-bool dt_memo_is_lasting(const struct stat *st)
+static bool is_lasting(const struct stat *st)
 {
 	struct stat root, usr, own;
 
 	return (stat("/", &root) == 0 && root.st_dev == st->st_dev) ||
 	       (stat("/usr", &usr) == 0 && usr.st_dev == st->st_dev) ||
 	       (fstat(dt_memo_folder(), &own) == 0 && own.st_dev == st->st_dev);
+}
+
+bool dt_memo_identify(int file, const char *path, char *real, struct dt_memo_identity *is)
+{
+	struct timespec now;
+	struct stat st;
+
+	/* names below /proc mean other files with each process */
+	if (!strncmp(path, "/proc/", 6) || !realpath(path, real) || dt_memo_folder() < 0 ||
+	    fstat(file, &st) < 0 || !is_lasting(&st) || clock_gettime(CLOCK_REALTIME, &now) < 0 ||
+	    now.tv_sec - st.st_ctim.tv_sec < DT_MEMO_YOUNG_S)
+		return false;
+	*is = dt_memo_identity_of(&st);
+	return true;
 }
 
 /* ---- the folder ---- */
@@ -151,23 +166,31 @@ int dt_memo_folder(void)
 
 /* ---- files ---- */
 
-static void name_of(const char *path, const struct dt_memo_identity *file, char name[NAME + 1])
+static const char *ending(bool plan)
 {
-	uint64_t sum = dt_memo_sum(file, sizeof(*file), dt_memo_sum(path, strlen(path), maker));
+	return plan ? ".plan" : ".elf";
+}
 
-	dt_format(name, NAME + 1, "%016llx.elf", (unsigned long long)sum);
+static void name_of(const char *path, const struct dt_memo_identity *file, uint64_t plan,
+		    char name[NAME + 1])
+{
+	uint64_t sum = dt_memo_sum(path, strlen(path), plan ? mix(maker, plan) : maker);
+
+	sum = dt_memo_sum(file, sizeof(*file), sum);
+	dt_format(name, NAME + 1, "%016llx%s", (unsigned long long)sum, ending(plan));
 }
 
 /* Maps it: files are never changed, only replaced, and to copy megabytes takes longer than all
  * else. */
-const char *dt_memo_file_map(const char *path, const struct dt_memo_identity *file, size_t *n)
+const char *dt_memo_file_map(const char *path, const struct dt_memo_identity *file, uint64_t plan,
+			     size_t *n)
 {
 	void *bytes = MAP_FAILED;
 	char name[NAME + 1];
 	struct stat st;
 	int in;
 
-	name_of(path, file, name);
+	name_of(path, file, plan, name);
 	in = openat(dt_memo_folder(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (in < 0)
 		return NULL;
@@ -196,13 +219,14 @@ static int by_age(const void *a, const void *b)
 }
 
 /* Is it a name that name_of() makes, or begins with one? Nothing else in the folder is touched. */
-static bool is_own(const char *name)
+static bool is_own(const char *name, bool plan)
 {
-	return strspn(name, "0123456789abcdef") == 16 && !strncmp(name + 16, ".elf", 4);
+	return strspn(name, "0123456789abcdef") == 16 &&
+	       !strncmp(name + 16, ending(plan), strlen(ending(plan)));
 }
 
-/* Removes the oldest files if there is more than DT_MEMO_FOLDER bytes of them. */
-static void prune(void)
+/* Removes the oldest files if there is more than DT_MEMO_FOLDER bytes of their kind. */
+static void prune(bool plan)
 {
 	int again = openat(dt_memo_folder(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = again < 0 ? NULL : fdopendir(again);
@@ -215,7 +239,7 @@ static void prune(void)
 	if (!d && again >= 0)
 		close(again);
 	while (d && (e = readdir(d))) {
-		if (!is_own(e->d_name) || strlen(e->d_name) >= sizeof(all->name) ||
+		if (!is_own(e->d_name, plan) || strlen(e->d_name) >= sizeof(all->name) ||
 		    fstatat(again, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (n == room) {
@@ -240,7 +264,7 @@ static void prune(void)
 		closedir(d);
 }
 
-void dt_memo_file_write(const char *path, const struct dt_memo_identity *file,
+void dt_memo_file_write(const char *path, const struct dt_memo_identity *file, uint64_t plan,
 			struct dt_memo_out *out)
 {
 	struct dt_memo_head *h = (struct dt_memo_head *)(void *)out->bytes;
@@ -254,7 +278,7 @@ void dt_memo_file_write(const char *path, const struct dt_memo_identity *file,
 	h->bytes = out->n;
 	h->maker = maker;
 	h->sum = dt_memo_sum(&h->bytes, out->n - offsetof(struct dt_memo_head, bytes), 0);
-	name_of(path, file, name);
+	name_of(path, file, plan, name);
 	/* of two that write at the same time, the last one's stays */
 	dt_format(other, sizeof(other), "%s.%d", name, (int)getpid());
 	to = openat(dt_memo_folder(), other, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
@@ -273,7 +297,7 @@ void dt_memo_file_write(const char *path, const struct dt_memo_identity *file,
 	if (close(to) < 0 || at < out->n ||
 	    renameat(dt_memo_folder(), other, dt_memo_folder(), name) < 0)
 		unlinkat(dt_memo_folder(), other, 0);
-	prune();
+	prune(plan != 0);
 }
 
 bool dt_memo_is_head(const struct dt_memo_head *h, const char *bytes, size_t n,
@@ -303,8 +327,7 @@ const void *dt_memo_take(struct dt_memo_rest *r, size_t n)
 	return p;
 }
 
-/* Returns n bytes that a byte 0 follows. */
-static const char *take_text(struct dt_memo_rest *r, uint64_t n)
+const char *dt_memo_take_bytes(struct dt_memo_rest *r, uint64_t n)
 {
 	const char *p = n < DT_MEMO_MOST ? dt_memo_take(r, padded(n)) : NULL;
 
@@ -313,7 +336,7 @@ static const char *take_text(struct dt_memo_rest *r, uint64_t n)
 
 bool dt_memo_take_text(struct dt_memo_rest *r, uint64_t n, const char *is)
 {
-	const char *p = take_text(r, n);
+	const char *p = dt_memo_take_bytes(r, n);
 
 	return p && !strcmp(p, is);
 }
@@ -323,7 +346,7 @@ bool dt_memo_take_debug(struct dt_memo_rest *r, struct dt_memo_debug *d)
 	const struct dt_memo_identity *is = dt_memo_take(r, sizeof(*is));
 	const uint64_t *n = is ? dt_memo_take(r, sizeof(*n)) : NULL;
 
-	d->path = n && *n < PATH_MAX ? take_text(r, *n) : NULL;
+	d->path = n && *n < PATH_MAX ? dt_memo_take_bytes(r, *n) : NULL;
 	if (!d->path)
 		return false;
 	d->is = *is;
@@ -335,8 +358,8 @@ const struct dt_memo_answer *dt_memo_take_answer(struct dt_memo_rest *r, const c
 {
 	const struct dt_memo_answer *is = dt_memo_take(r, sizeof(*is));
 
-	*more = is ? take_text(r, is->more) : NULL;
-	*text = *more && is->stored <= is->bytes ? take_text(r, is->stored) : NULL;
+	*more = is ? dt_memo_take_bytes(r, is->more) : NULL;
+	*text = *more && is->stored <= is->bytes ? dt_memo_take_bytes(r, is->stored) : NULL;
 	return *text ? is : NULL;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files that memos are kept in: their folder, their form, and what tells whether one still
- * holds. Only symbols/memo.c includes this.
+ * holds. Only symbols/memo.c, whose files are *.elf, and hook/probes-kept.c, whose files are
+ * *.plan, include this.
  *
  * A file is a head, the name of the ELF file, the debug files, and the answers. Each part begins at
  * a multiple of 8 bytes; texts are followed by at least one byte 0. Numbers are this machine's: the
@@ -15,8 +16,10 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#define DT_MEMO_MOST   (64u << 20)  /* bytes of a file; what is longer is not kept */
-#define DT_MEMO_FOLDER (256u << 20) /* bytes of all of them: the oldest ones go first */
+#define DT_MEMO_MOST (64u << 20) /* bytes of a file; what is longer is not kept */
+#define DT_MEMO_YOUNG_S                                                                            \
+	2 /* a file that changed less than this ago may change again at the same time */
+#define DT_MEMO_FOLDER (256u << 20) /* bytes of all of a kind: the oldest ones go first */
 
 /* Which file it is, and in which state; all zeroes: there is no such file. */
 struct dt_memo_identity {
@@ -61,17 +64,20 @@ struct dt_memo_out {
 	bool failed;
 };
 
+/* Sets what the open file at path is known by, and `real' (PATH_MAX bytes) to its name; false: what
+ * is found out about it can not be kept, since another file may be meant by that later. */
+bool dt_memo_identify(int file, const char *path, char *real, struct dt_memo_identity *is);
 /* Returns a descriptor of the folder, which stays open; -1: there is none. */
 int dt_memo_folder(void);
-/* Is a file system meant whose device number no other one gets while the machine runs? */
-bool dt_memo_is_lasting(const struct stat *st);
 struct dt_memo_identity dt_memo_identity_of(const struct stat *st);
 uint64_t dt_memo_sum(const void *bytes, size_t n, uint64_t from);
 
-/* Maps a memo's file, for the caller to unmap; NULL: there is none that can be read. */
-const char *dt_memo_file_map(const char *path, const struct dt_memo_identity *file, size_t *n);
+/* Maps a memo's file, for the caller to unmap; NULL: there is none that can be read. plan: what a
+ * plan was made for, a sum; 0: it is no plan. */
+const char *dt_memo_file_map(const char *path, const struct dt_memo_identity *file, uint64_t plan,
+			     size_t *n);
 /* Completes the head, writes the file, and makes room for it. Failures leave nothing behind. */
-void dt_memo_file_write(const char *path, const struct dt_memo_identity *file,
+void dt_memo_file_write(const char *path, const struct dt_memo_identity *file, uint64_t plan,
 			struct dt_memo_out *out);
 /* Is the head that of a whole, undamaged memo of that file, by this devtrace? */
 bool dt_memo_is_head(const struct dt_memo_head *h, const char *bytes, size_t n,
@@ -79,6 +85,7 @@ bool dt_memo_is_head(const struct dt_memo_head *h, const char *bytes, size_t n,
 
 /* These take the next part, and return NULL or false if it is not there. */
 const void *dt_memo_take(struct dt_memo_rest *r, size_t n);
+const char *dt_memo_take_bytes(struct dt_memo_rest *r, uint64_t n); /* a byte 0 follows them */
 bool dt_memo_take_text(struct dt_memo_rest *r, uint64_t n, const char *is);
 bool dt_memo_take_debug(struct dt_memo_rest *r, struct dt_memo_debug *d);
 const struct dt_memo_answer *dt_memo_take_answer(struct dt_memo_rest *r, const char **more,

@@ -17,7 +17,6 @@
 #define ANSWERS_MAX 65536u
 #define LONG	    (8u << 20) /* bytes; answers of so many are packed */
 #define LEVEL	    1	       /* of zstd */
-#define YOUNG_S	    2 /* a file that changed less than this ago may change again at the same time */
 
 struct entry {
 	struct dt_memo_answer is;
@@ -210,7 +209,7 @@ static bool take_all(struct dt_memo *m, const char *bytes, size_t n)
  * the same. */
 static void read_file(struct dt_memo *m)
 {
-	m->bytes = dt_memo_file_map(m->path, &m->file, &m->mapped);
+	m->bytes = dt_memo_file_map(m->path, &m->file, 0, &m->mapped);
 	if (!m->bytes || take_all(m, m->bytes, m->mapped))
 		return;
 	dt_memo_forget(m);
@@ -225,22 +224,18 @@ bool dt_memo_possible(void)
 struct dt_memo *dt_memo_open(int file, const char *path)
 {
 	char real[PATH_MAX];
-	struct timespec now;
+	struct dt_memo_identity is;
 	struct dt_memo *m;
-	struct stat st;
 
-	/* names below /proc mean other files with each process */
-	if (!strncmp(path, "/proc/", 6) || !realpath(path, real) || !dt_memo_possible() ||
-	    fstat(file, &st) < 0 || !dt_memo_is_lasting(&st) ||
-	    clock_gettime(CLOCK_REALTIME, &now) < 0 || now.tv_sec - st.st_ctim.tv_sec < YOUNG_S)
+	if (!dt_memo_identify(file, path, real, &is))
 		return NULL;
 	m = calloc(1, sizeof(*m));
 	if (!m || !(m->path = strdup(real))) {
 		free(m);
 		return NULL;
 	}
-	m->opened = now.tv_sec;
-	m->file = dt_memo_identity_of(&st);
+	m->opened = time(NULL);
+	m->file = is;
 	read_file(m);
 	return m;
 }
@@ -266,7 +261,7 @@ static void put(struct dt_memo_out *o, const struct dt_memo *m,
 			continue;
 		/* it may not be what was read */
 		o->failed = o->failed || tried->there[i] != (d.is.inode != 0) ||
-			    (d.is.inode && d.is.changed_s > m->opened - YOUNG_S);
+			    (d.is.inode && d.is.changed_s > m->opened - DT_MEMO_YOUNG_S);
 		dt_memo_put_debug(o, &d);
 	}
 	for (const struct entry *x = m->last; x; x = x->older)
@@ -287,7 +282,7 @@ static void write_file(const struct dt_memo *m, const struct dt_symfile_tried *t
 		return;
 	put(&out, m, tried);
 	if (!out.failed)
-		dt_memo_file_write(m->path, &m->file, &out);
+		dt_memo_file_write(m->path, &m->file, 0, &out);
 	free(out.bytes);
 }
 
