@@ -207,6 +207,7 @@ static int take_code(struct job *j, struct made *made, const struct shift *s, bo
 	if (!right) {
 		dt_made_free(to);
 	} else if (own) {
+		to->kept = made->kept;
 		to->fixes = made->fixes;
 		to->far_fixes = made->far_fixes;
 		made->fixes = made->far_fixes = (struct dt_fixes){0};

@@ -77,6 +77,9 @@ int dt_job_take(struct job *j, const bool *wanted, struct dt_error *e);
  * where the file was mapped. NULL: there are none that are of use.
  */
 struct dt_probes *dt_job_recall(struct job *j, const bool *wanted, uint64_t *bias);
+/* Looks whether plans of the file can be kept, and this is worth while: dt_job_recall() has looked
+ * for one. */
+bool dt_kept_is_wanted(const struct dt_file *f);
 /* Frees what is known of a file's kept plans. kept may be NULL. */
 void dt_kept_free(struct dt_kept *kept);
 /* Undoes the job in p after a failure, so that p describes only what was planted before, and marks

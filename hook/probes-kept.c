@@ -28,7 +28,6 @@
 struct dt_kept {
 	char *path;		    /* the file's name; NULL: plans for it can not be kept */
 	struct dt_memo_identity is; /* the file as it was when it was first planted */
-	uint64_t saved;		    /* the sum of the plan that has been read or written last */
 	struct texts *texts;	    /* those of dt_file.refused that came with plans */
 };
 
@@ -179,6 +178,11 @@ static struct dt_kept *kept_of(struct dt_file *f)
 		f->kept->path = strdup(real);
 	close(in);
 	return f->kept->path ? f->kept : NULL;
+}
+
+bool dt_kept_is_wanted(const struct dt_file *f)
+{
+	return f->kept && f->kept->path;
 }
 
 void dt_kept_free(struct dt_kept *kept)
@@ -377,7 +381,7 @@ struct dt_probes *dt_job_recall(struct job *j, const bool *wanted, uint64_t *bia
 			    &kept->is) &&
 	    read_parts(&c, &rest, f)) {
 		*bias = c.n.bias;
-		kept->saved = sum;
+		c.p->made.kept = sum;
 	} else if (c.p) {
 		drop(c.p);
 		c.p = NULL;
@@ -502,20 +506,19 @@ static void write_plan(const struct dt_module *m, uint64_t sum)
 void dt_probes_keep(const struct dt_module *m)
 {
 	struct dt_file *f = m->file;
-	const struct dt_probes *p = m->probes;
+	struct dt_probes *p = m->probes;
 	bool *wanted;
-	uint64_t sum;
 
 	if (!p || !p->made.near.bytes || !p->plan.code || p->plan.failed || p->points ||
-	    p->made.fixes.pinned || p->made.far_fixes.pinned || !f->kept || !f->kept->path)
+	    p->made.kept || p->made.fixes.pinned || p->made.far_fixes.pinned || !f->kept ||
+	    !f->kept->path)
 		return;
 	wanted = calloc(f->code->functions + 1, sizeof(*wanted));
 	for (size_t i = 0; wanted && i < f->code->functions; i++)
 		wanted[i] = p->state[i] != UNTRIED;
-	if (wanted && count(wanted, f->code->functions) >= WORTH &&
-	    (sum = sum_of(f, wanted)) != f->kept->saved) {
-		write_plan(m, sum);
-		f->kept->saved = sum;
+	if (wanted && count(wanted, f->code->functions) >= WORTH) {
+		p->made.kept = sum_of(f, wanted);
+		write_plan(m, p->made.kept);
 	}
 	free(wanted);
 }

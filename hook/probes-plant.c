@@ -567,8 +567,9 @@ int dt_probe_plant(struct dt_target *t, struct dt_module *m, const bool *wanted,
 		dt_job_give_back(&j, wanted);
 	else
 		dt_made_free(&p->made);
-	/* kept for processes that are alike */
-	if (rc == 0 && first && taken != 1 && !j.changed && t->others) {
+	/* kept for processes that are alike, and for the next run */
+	if (rc == 0 && first && taken != 1 && !j.changed &&
+	    (t->others || (!taken && dt_kept_is_wanted(m->file)))) {
 		p->made = j.made;
 		j.made = (struct made){.size = 0};
 	}

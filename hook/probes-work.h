@@ -30,6 +30,7 @@ struct made {
 	struct dt_extent *far;	       /* addresses of the punned trampolines */
 	uint8_t (*far_bytes)[LONGEST]; /* their bytes */
 	size_t fars;
+	uint64_t kept;		   /* the sum of the plan's file that has it; 0: none has */
 	size_t code;		   /* bytes of the region before its tables */
 	struct dt_fixes fixes;	   /* of the region's code */
 	struct dt_fixes far_fixes; /* of the punned trampolines: offsets in far_bytes as a whole */

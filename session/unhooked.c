@@ -55,11 +55,36 @@ static void add_name(struct dt_unhooked *u, const struct dt_file *f, const char 
 		  u->more ? "..." : name);
 }
 
+/* A set of addresses that may have more than were put into it: most of a program's calls lead to
+ * functions that are hooked, and are told apart quickly. */
+struct starts {
+	uint8_t bit[8192];
+};
+
+static unsigned bit_of(uint64_t address)
+{
+	return (unsigned)(address * 0x9e3779b97f4a7c15u >> 48);
+}
+
+static void add_start(struct starts *s, uint64_t address)
+{
+	s->bit[bit_of(address) / 8] |= (uint8_t)(1u << bit_of(address) % 8);
+}
+
+static bool has_start(const struct starts *s, uint64_t address)
+{
+	return s->bit[bit_of(address) / 8] >> bit_of(address) % 8 & 1;
+}
+
 /* Stores the direct calls and jumps to functions that are not hooked, from the code of others. */
 static void note_callers(struct dt_session *s, const struct dt_file *f, const bool *left)
 {
 	const struct dt_code *c = f->code;
+	struct starts all = {{0}};
 
+	for (size_t i = 0; i < c->functions; i++)
+		if (left[i])
+			add_start(&all, c->function[i].start);
 	for (size_t i = 0; i < c->regions; i++) {
 		const struct dt_code_region *r = &c->region[i];
 
@@ -69,7 +94,8 @@ static void note_callers(struct dt_session *s, const struct dt_file *f, const bo
 			uint64_t target;
 
 			if (!(r->mark[at - r->low] & DT_CODE_INSN) ||
-			    !dt_reaches_far(p, r->high - at, at, &target))
+			    !dt_reaches_far(p, r->high - at, at, &target) ||
+			    !has_start(&all, target))
 				continue;
 			to = dt_code_function_at(c, target);
 			if (to == c->functions || !left[to] || c->function[to].start != target)
