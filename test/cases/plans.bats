@@ -8,6 +8,7 @@ setup() {
 	dir=$(mktemp -d)
 	cd "$dir" || return
 	export DEVTRACE_MEMOS=$dir/cache
+	export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # which can not be under strace
 	cat >work.sh <<-'S'
 		f() { local i; for ((i = 0; i < $1; i++)); do a[i]=$((i * 3)); done; }
 		f 50
@@ -157,4 +158,66 @@ plans() {
 	done
 	[ "$(plans)" -ge 1 ]
 	kill -0 $pid
+}
+
+@test "plans: a part of a program that it has mapped a second time: calls there are recorded, too" {
+	cat >twice.c <<-'C'
+		#define _GNU_SOURCE
+		#include <fcntl.h>
+		#include <stdint.h>
+		#include <stdio.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		__attribute__((noipa)) int outside(int n) { volatile int k = n; return k - 1 + (k & 0); }
+		__attribute__((noipa, section("again"), aligned(4096))) int inside(int n) { volatile int k = n; return k * 3 + (k & 0); }
+		__attribute__((noipa, section("again"))) int beside(int n) { volatile int k = n; return k * 5 + (k & 0); }
+		__attribute__((noipa, section("apart"), aligned(4096))) int behind(int n) { volatile int k = n; return k + 1 + (k & 0); }
+		extern char __executable_start;
+		int main(void)
+		{
+			uintptr_t at = (uintptr_t)inside, page = at & ~4095ul;
+			FILE *maps = fopen("/proc/self/maps", "r");
+			unsigned long low, high, offset;
+			char line[400];
+			int sum = 0, (*copy[2])(int);
+			while (fgets(line, sizeof(line), maps))
+				if (sscanf(line, "%lx-%lx %*s %lx", &low, &high, &offset) == 3 && low <= at && at < high)
+					break;
+			fclose(maps);
+			char *again = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE,
+					   open("/proc/self/exe", O_RDONLY), (off_t)(offset + (page - low)));
+			if (again == MAP_FAILED)
+				return 1;
+			copy[0] = (int (*)(int))(again + (at - page));
+			copy[1] = (int (*)(int))(again + ((uintptr_t)beside - page));
+			puts("ready");
+			fflush(stdout);
+			getchar();
+			for (int i = 0; i < 100; i++)
+				sum += inside(i) + outside(i) + behind(i) + copy[0](i) + (i % 2 ? copy[1](i) : 0);
+			printf("%d\n", sum);
+			return 0;
+		}
+	C
+	gcc -O1 -o twice twice.c
+	[ "$(echo | ./twice | tail -1)" = 52100 ]
+	mkfifo to
+	./twice <to >out &
+	pid=$!
+	exec {in}>to
+	until grep -q ready out; do sleep 0.05; done
+	"$dt" attach -d -s two$$ -o t.db -F 'twice:*side' -F 'twice:behind' $pid
+	echo >&"$in"
+	exec {in}>&-
+	wait $pid
+	pid=
+	while "$dt" ctl -s two$$ >/dev/null 2>&1; do sleep 0.05; done
+	[ "$(tail -1 out)" = 52100 ]
+	"$dt" check t.db >/dev/null
+	diff - <("$dt" sql --csv --no-header t.db "SELECT function, count(*) FROM calls GROUP BY function ORDER BY function" | tr -d '\r') <<-'W'
+		behind,100
+		beside,50
+		inside,200
+		outside,100
+	W
 }
