@@ -70,7 +70,8 @@ struct dt_file {
 		struct dt_probes *probes;
 		uint64_t bias, low, high, bytes;
 	} donor;
-	struct dt_kept *kept;	  /* hook/probes-kept.c; NULL: nothing of it has been planted yet */
+	struct dt_plans_kept
+		*kept;		  /* hook/probes-kept.c; NULL: nothing of it has been planted yet */
 	struct dt_thread_use use; /* filled in by dt_thread_use_read() */
 	struct dt_usdt *usdt;	  /* the USDT probes in it; NULL until asked for */
 	struct dt_point **usdt_point; /* by USDT probe: its point, if it was ever wanted */

@@ -81,7 +81,7 @@ struct dt_probes *dt_job_recall(struct job *j, const bool *wanted, uint64_t *bia
  * for one. */
 bool dt_kept_is_wanted(const struct dt_file *f);
 /* Frees what is known of a file's kept plans. kept may be NULL. */
-void dt_kept_free(struct dt_kept *kept);
+void dt_kept_free(struct dt_plans_kept *kept);
 /* Undoes the job in p after a failure, so that p describes only what was planted before, and marks
  * the wanted functions and points as untried. */
 void dt_job_give_back(struct job *j, const bool *wanted);

@@ -25,7 +25,7 @@
 #define REASONS 65535u	     /* most reasons why functions are refused */
 
 /* What is known of a file's plans. */
-struct dt_kept {
+struct dt_plans_kept {
 	char *path;		    /* the file's name; NULL: plans for it can not be kept */
 	struct dt_memo_identity is; /* the file as it was when it was first planted */
 	struct texts *texts;	    /* those of dt_file.refused that came with plans */
@@ -159,7 +159,7 @@ static uint64_t sum_of(struct dt_file *f, const bool *wanted)
 
 /* Returns what is known of the file's plans, with the file as it is now if nothing was known yet;
  * NULL: no plans can be kept. */
-static struct dt_kept *kept_of(struct dt_file *f)
+static struct dt_plans_kept *kept_of(struct dt_file *f)
 {
 	char real[PATH_MAX];
 	struct stat st;
@@ -185,7 +185,7 @@ bool dt_kept_is_wanted(const struct dt_file *f)
 	return f->kept && f->kept->path;
 }
 
-void dt_kept_free(struct dt_kept *kept)
+void dt_kept_free(struct dt_plans_kept *kept)
 {
 	if (!kept)
 		return;
@@ -359,7 +359,7 @@ static void drop(struct dt_probes *p)
 struct dt_probes *dt_job_recall(struct job *j, const bool *wanted, uint64_t *bias)
 {
 	struct dt_file *f = j->m->file;
-	struct dt_kept *kept = NULL;
+	struct dt_plans_kept *kept = NULL;
 	struct content c = {.p = NULL};
 	struct dt_memo_rest rest;
 	const char *bytes = NULL;
@@ -483,7 +483,7 @@ static bool collect(struct content *c, const struct dt_module *m)
 /* Writes a plan's file. */
 static void write_plan(const struct dt_module *m, uint64_t sum)
 {
-	struct dt_kept *kept = m->file->kept;
+	struct dt_plans_kept *kept = m->file->kept;
 	const struct dt_memo_head h = {.file = kept->is};
 	struct dt_memo_out out = {NULL, 0, 0, false};
 	struct content c = {.p = NULL};
