@@ -36,8 +36,9 @@
 	"traced of it: C libraries that it uses (-F 'libc.so.6:*'), programs that it runs "        \
 	"(--follow), what it does in the kernel (-k)"
 
-#define START_NS    5000000000u /* after this time a C library will not register rseq any more */
-#define LONG_ATTACH 100000000u	/* ns: an attach that took longer is mentioned to the user */
+#define START_NS	5000000000u /* after this time a C library will not register rseq any more */
+#define LONG_ATTACH	100000000u  /* ns: an attach that took longer is mentioned to the user */
+#define ATTACH_PATIENCE 5000000000u /* ns of waiting until a thread can be stopped */
 
 int dt_session_say_untraceable(const struct dt_target *t, const char *path, struct dt_error *e)
 {
@@ -156,6 +157,44 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 	return rc;
 }
 
+/*
+ * A thread that waits for a vfork child, or a device, can not be stopped meanwhile, and stops when
+ * that is over. Tells whether it is to be waited for some longer; others may have the session's
+ * lock meanwhile.
+ */
+static bool wait_longer(struct dt_session *s, uint64_t since, const struct dt_target *t)
+{
+	if (dt_now_ns() - since > ATTACH_PATIENCE || dt_target_gone(t))
+		return false;
+	pthread_mutex_unlock(&s->lock);
+	usleep(10000);
+	pthread_mutex_lock(&s->lock);
+	return true;
+}
+
+static int stop_first_thread(struct dt_session *s, const struct dt_target *t,
+			     struct dt_threads *one, struct dt_error *e)
+{
+	uint64_t since = dt_now_ns();
+
+	while (dt_threads_stop_one(t->pid, t->pid, one, e) < 0)
+		if (!wait_longer(s, since, t))
+			return -1;
+	return 0;
+}
+
+/* Plants what is chosen in all modules. */
+static int plant_all(struct dt_session *s, struct dt_target *t, struct dt_error *e)
+{
+	uint64_t since = dt_now_ns();
+
+	t->busy = false;
+	while (dt_target_scan(t, &s->targets, false, e) < 0)
+		if (!t->busy || !wait_longer(s, since, t))
+			return -1;
+	return 0;
+}
+
 int dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
 {
 	uint64_t began = dt_now_ns();
@@ -197,14 +236,14 @@ int dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
 		goto fail;
 	}
 	dt_lives_begin_all(s, pid);
-	if (dt_threads_stop_one(pid, pid, &one, e) < 0)
+	if (stop_first_thread(s, t, &one, e) < 0)
 		goto fail;
 	rc = dt_process_choose_memory(s, t, e);
 	if (rc == 0)
 		rc = dt_target_install(t, &s->targets, pid, e);
 	dt_threads_release(&one);
 	t->stop_ns = one.stopped_for;
-	if (rc < 0 || dt_target_scan(t, &s->targets, false, e) < 0 || dt_target_any(t, e) < 0)
+	if (rc < 0 || plant_all(s, t, e) < 0 || dt_target_any(t, e) < 0)
 		goto fail;
 	dt_process_note_slow(s, t);
 	dt_process_add(s, t);

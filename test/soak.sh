@@ -33,7 +33,7 @@
 #   - the fuzzers of test/fuzz/, each for an hour of processor time (SOAK_FUZZ_SECONDS: 3,600; SOAK_FUZZERS: only these);
 #     what they have found of new code is kept in build/fuzz/corpus, where the next soak goes on
 #   - Debian's packages (make deb): lintian, and a fresh Debian in which they are installed, work and are purged, with nothing left
-#     (test/packages/chroot.sh; some 300 MB are downloaded, the kernel's headers and DKMS among them); those for RPM (make rpm):
+#     (test/packages/chroot.sh), and devtrace@NAME.service under a running systemd (test/packages/systemd.sh; some 300 MB are downloaded, the kernel's headers and DKMS among them); those for RPM (make rpm):
 #     what is in them
 #   - the static program (make static) in a folder with nothing but a program to trace: test/packages/static.sh
 #   - programs with the glibc of Debian 11, which registers no rseq: test/real/old-libc.sh (3 MB are downloaded)
@@ -480,6 +480,7 @@ packages() {
 	(cd "$root/build/deb" && lintian --allow-root ./*.deb ./*.changes) >"$work/log" 2>&1 && [ ! -s "$work/log" ] || { cat "$work/log" >>"$work/why"; return 1; }
 	"$root/test/packages/chroot.sh" "$root/build/deb" >"$work/log" 2>&1
 	local status=$?
+	"$root/test/packages/systemd.sh" "$root/build/deb" >>"$work/log" 2>&1 || status=1
 	sed 's/^/# /' "$work/log" >&2
 	return $status
 }

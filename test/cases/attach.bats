@@ -733,3 +733,37 @@ build_forks() {
 	[ "$("$dt" sql -n f.db "SELECT count(*) FROM calls WHERE function LIKE '%+0x%' OR function = '?'")" = 0 ]
 	[ "$(grep -c 'kind=E.*function=serve' log)" = 150 ]
 }
+
+@test "attach: a program that waits for a vfork child is waited for" {
+	cat >"$dir/waiting.c" <<-'C'
+		#define _GNU_SOURCE
+		#include <stdio.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		__attribute__((noipa)) int counted(int n) { volatile int k = n; return k + 1 + (k & 0); }
+		int main(void)
+		{
+			int sum = 0;
+			puts("ready");
+			fflush(stdout);
+			if (!vfork()) {
+				usleep(1500000);
+				_exit(0);
+			}
+			wait(NULL);
+			for (int i = 0; i < 200; i++, usleep(10000))
+				sum = counted(sum);
+			printf("%d\n", sum);
+			return 0;
+		}
+	C
+	gcc -O1 -o "$dir/waiting" "$dir/waiting.c"
+	"$dir/waiting" >"$dir/waiting.out" &
+	pid=$!
+	until grep -q ready "$dir/waiting.out"; do sleep 0.02; done
+	"$dt" attach -o "$dir/waiting.db" -F counted $pid 2>"$dir/waiting.said"
+	wait $pid
+	[ "$(tail -1 "$dir/waiting.out")" = 200 ]
+	"$dt" check "$dir/waiting.db" >/dev/null
+	[ "$("$dt" sql --csv --no-header "$dir/waiting.db" "SELECT count(*) > 20 FROM calls" | tr -d '\r')" = 1 ]
+}
