@@ -135,15 +135,14 @@ static int self_test(unsigned cores, struct dt_costs *costs, struct dt_error *e)
 static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
 {
 	const struct dt_options *o = &s->options;
+	char note[sizeof(s->results.note)];
 
 	s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores, o->everybody, e);
 	if (!s->kernel)
 		return -1;
-	if (dt_kernel_gone(s->kernel))
-		dt_format(s->results.note, sizeof(s->results.note),
-			  "%lu functions of the kernel have gone with their modules meanwhile: the "
-			  "others are recorded",
-			  dt_kernel_gone(s->kernel));
+	dt_kernel_note(s->kernel, note, sizeof(note));
+	if (note[0])
+		dt_format(s->results.note, sizeof(s->results.note), "%s", note);
 	return 0;
 }
 
