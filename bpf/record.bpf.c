@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Records calls of the kernel's functions where devtrace's module is not loaded. Compiled for BPF;
- * session/kernel-bpf.c loads it: `enter' and `leave' once for each function, everything else once.
+ * session/kernel-bpf.c loads it: `enter' and `leave' once for each function, if at all, everything
+ * else once.
  * The layout of the kernel's structures is that of the running kernel: libbpf looks it up.
  */
 #include <linux/bpf.h>
@@ -49,7 +50,7 @@ struct task_struct {
 } KERNELS;
 
 struct pt_regs {
-	unsigned long r15, r10, dx, si, di, orig_ax, ip;
+	unsigned long r15, r10, ax, cx, dx, si, di, orig_ax, ip, sp;
 } KERNELS;
 
 /* where the count of a core is: until 6.1, and from 6.2 on */
@@ -61,7 +62,10 @@ extern const struct pcpu_hot pcpu_hot __ksym __weak;
 
 #define IN_INTERRUPT 0x00ff0100 /* an NMI, a hardirq, or serving a softirq */
 #define STATUS_32    2		/* in thread_info: the thread is in a system call of 32 bits */
-#define SIGRETURN    15 /* its return has no number: the registers are those of another time */
+#define SIGRETURN    15		/* its return has no number: the registers are another time's */
+#define CLONE	     56		/* from here to VFORK: clone, fork and vfork */
+#define VFORK	     58
+#define CLONE3	     435
 
 /* ---- what is shared with the recorder ---- */
 
@@ -251,6 +255,35 @@ int leave(__u64 *ctx)
 	return 0;
 }
 
+/* The same, where the kernel has kprobes of many functions at once (kprobe.multi). */
+
+SEC("kprobe.multi")
+int entered(struct pt_regs *regs)
+{
+	__u32 tid = who();
+
+	if (tid) {
+		__u64 value[4] = {regs->di, regs->si, regs->dx, regs->cx};
+
+		append(DT_BPF_WHO(tid, 'E', 4), bpf_get_func_ip(regs), regs->sp, value);
+	}
+	return 0;
+}
+
+SEC("kretprobe.multi")
+int left(struct pt_regs *regs)
+{
+	__u32 tid = who();
+
+	if (tid) {
+		__u64 value[4] = {regs->ax};
+
+		/* the return address is off the stack already */
+		append(DT_BPF_WHO(tid, 'X', 1), bpf_get_func_ip(regs), regs->sp - 8, value);
+	}
+	return 0;
+}
+
 /* ---- system calls ---- */
 
 /* Returns the function of a system call; 0: it is not recorded. */
@@ -295,6 +328,9 @@ int BPF_PROG(called, struct pt_regs *regs, long result)
 	if (!tid)
 		return 0;
 	nr = (long)regs->orig_ax;
+	/* a new thread has not called what it returns from */
+	if (!result && ((nr >= CLONE && nr <= VFORK) || nr == CLONE3))
+		return 0;
 	f = function_of(nr < 0 ? SIGRETURN : nr);
 	if (f) {
 		__u64 value[4] = {(__u64)result};

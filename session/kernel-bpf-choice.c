@@ -50,7 +50,7 @@ void dt_bpf_leave_out(struct dt_bpf_left_out *l, const char *name)
 {
 	size_t at = strlen(l->names);
 
-	if (l->n++ < 3)
+	if (l->n++ < 3 && at + strlen(name) + 1 < sizeof(l->names))
 		dt_format(l->names + at, sizeof(l->names) - at, "%s%s", at ? " " : "", name);
 }
 
@@ -69,38 +69,23 @@ static int add(struct dt_kernel_bpf *k, const struct dt_bpf_function *f)
 	return 0;
 }
 
-/* Looks at a function that is chosen. 1: its programs are to be loaded; 0: not; -1 and an error. */
-static int look(struct dt_kernel_bpf *k, struct dt_bpf_function *f, struct dt_error *e)
+/* Looks at a function that is chosen. False: it is one of a system call, which have no programs of
+ * their own. */
+static bool look(struct dt_kernel_bpf *k, struct dt_bpf_function *f)
 {
 	const char *name = f->symbol.name;
 
 	if (strncmp(name, CALL, strlen(CALL)) == 0) {
 		k->calls++; /* the kernel's table of them will say which these are */
-		return 0;
+		return false;
 	}
 	if (strncmp(name, SMALL_CALL, strlen(SMALL_CALL)) == 0) {
 		k->small++;
-		return 0;
+		return false;
 	}
-	if (strcmp(f->symbol.module, "vmlinux") != 0) {
-		if (f->exact)
-			return dt_fail(e,
-				       "'%s' is in the module %s, whose functions are recorded by "
-				       "devtrace's module only",
-				       name, f->symbol.module);
-		dt_bpf_leave_out(&k->modules, name);
-		return 0;
-	}
-	f->type = dt_kernel_names_type(k->names, name);
-	if (f->type)
-		return 1;
-	if (f->exact)
-		return dt_fail(e,
-			       "'%s' has no type in the kernel's BTF, so BPF may not probe it; "
-			       "devtrace's module may",
-			       name);
-	dt_bpf_leave_out(&k->untyped, name);
-	return 0;
+	f->type =
+		strcmp(f->symbol.module, "vmlinux") == 0 ? dt_kernel_names_type(k->names, name) : 0;
+	return true;
 }
 
 static int by_name(const void *a, const void *b)
@@ -110,57 +95,62 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->symbol.name, y->symbol.name);
 }
 
-/* Removes functions that share their name with others: the kernel would take any of them. */
-static int remove_ambiguous(struct dt_kernel_bpf *k, struct dt_error *e)
+int dt_bpf_choose_typed(struct dt_kernel_bpf *k, struct dt_error *e)
 {
 	size_t kept = 0;
 
-	qsort(k->function, k->functions, sizeof(*k->function), by_name);
 	for (size_t i = 0, same; i < k->functions; i += same) {
 		struct dt_bpf_function *f = &k->function[i];
 
 		for (same = 1; i + same < k->functions && by_name(f, f + same) == 0; same++)
 			;
-		if (same == 1) {
+		if (same == 1 && f->type) {
 			k->function[kept++] = *f;
 			continue;
 		}
 		if (f->exact)
-			return dt_fail(
-				e,
-				"there are %zu functions '%s' in the kernel, of which BPF can "
-				"not be told one; devtrace's module records all",
-				same, f->symbol.name);
+			return dt_fail(e,
+				       "'%s' has no type of its own in the kernel's BTF, and this "
+				       "kernel has no kprobe.multi (CONFIG_FPROBE): BPF may not "
+				       "probe it, devtrace's module may",
+				       f->symbol.name);
 		dt_bpf_leave_out(&k->untyped, f->symbol.name);
 	}
 	k->functions = kept;
-	return 0;
+	if (k->functions || k->calls || !k->untyped.n)
+		return 0;
+	return dt_fail(
+		e,
+		"none of these has a type of its own in the kernel's BTF, and this kernel has "
+		"no kprobe.multi (CONFIG_FPROBE), so BPF may not probe them: %s",
+		k->untyped.names);
+}
+
+/* Is the function one of those that are thrown away when the kernel has been initialized? */
+static bool is_initial(const struct dt_kernel_symbol *s, const struct dt_kernel_symbol initial[2])
+{
+	return s->address >= initial[0].address && s->address < initial[1].address;
 }
 
 int dt_bpf_choose(struct dt_kernel_bpf *k, struct dt_error *e)
 {
 	struct dt_bpf_function f = {.fd = {-1, -1, -1, -1}};
+	struct dt_kernel_symbol initial[2] = {{0}};
 
+	if (!dt_kernel_names_named(k->names, "_sinittext", &initial[0]) ||
+	    !dt_kernel_names_named(k->names, "_einittext", &initial[1]))
+		initial[0] = initial[1];
 	for (size_t i = 0; dt_kernel_names_at(k->names, i, &f.symbol); i++) {
-		int rc;
-
-		if (!dt_bpf_chosen(k, &f.symbol, &f.exact))
+		if (is_initial(&f.symbol, initial) || !dt_bpf_chosen(k, &f.symbol, &f.exact))
 			continue;
-		rc = look(k, &f, e);
-		if (rc < 0)
-			return -1;
-		if (rc > 0 && add(k, &f) < 0)
+		if (look(k, &f) && add(k, &f) < 0)
 			return dt_fail(e, "out of memory");
 	}
-	if (remove_ambiguous(k, e) < 0)
-		return -1;
+	qsort(k->function, k->functions, sizeof(*k->function), by_name);
 	if (k->functions || k->calls || !k->wanted->n)
 		return 0;
 	if (k->small)
 		return dt_fail(e, "system calls of 32-bit programs are recorded by devtrace's "
 				  "module only");
-	if (k->untyped.n || k->modules.n)
-		return dt_fail(e, "BPF may not probe %s: it has no type in the kernel's BTF",
-			       k->untyped.n ? k->untyped.names : k->modules.names);
 	return dt_fail(e, "no function of the kernel matches '%s'", k->wanted->pattern[0]);
 }

@@ -22,7 +22,9 @@ static char said[1024]; /* what libbpf last complained of */
 
 static int on_print(enum libbpf_print_level level, const char *format, va_list ap)
 {
-	if (getenv("BPFDEBUG")) vfprintf(stderr, format, ap); else if (level == LIBBPF_WARN && !said[0]) {
+	if (getenv("BPFDEBUG"))
+		vfprintf(stderr, format, ap);
+	else if (level == LIBBPF_WARN && !said[0]) {
 		vsnprintf(said, sizeof(said), format, ap);
 		said[strcspn(said, "\n")] = '\0';
 	}
@@ -203,7 +205,27 @@ static void detach(struct dt_bpf_function *f)
 	}
 }
 
-static int attach_functions(struct dt_kernel_bpf *k, struct dt_error *e)
+/* Notes that a function is not recorded. -1 and an error: it was asked for by its name. */
+static int leave_out(struct dt_kernel_bpf *k, const struct dt_bpf_function *f, int err,
+		     struct dt_error *e)
+{
+	if (err == EMFILE || err == ENFILE)
+		return dt_fail(e,
+			       "the kernel's '%s': %s: choose fewer functions, or allow more open "
+			       "files (ulimit -n)",
+			       f->symbol.name, strerror(err));
+	if (f->exact || err == ENOMEM)
+		return dt_fail(
+			e,
+			"BPF may not probe the kernel's '%s': %s; nor may devtrace's module, "
+			"if available_filter_functions of tracefs does not have it",
+			f->symbol.name, strerror(err));
+	dt_bpf_leave_out(&k->refused, f->symbol.name);
+	return 0;
+}
+
+/* Gives each function programs of its own. */
+static int attach_each(struct dt_kernel_bpf *k, struct dt_error *e)
 {
 	const struct bpf_program *enter = program_of(k, "enter"), *leave = program_of(k, "leave");
 	size_t kept = 0;
@@ -219,21 +241,83 @@ static int attach_functions(struct dt_kernel_bpf *k, struct dt_error *e)
 			continue;
 		}
 		detach(f);
-		if (rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || f->exact) {
-			k->functions = kept; /* those before it are detached by our caller */
-			return dt_fail(e, "BPF may not probe the kernel's '%s': %s%s",
-				       f->symbol.name, strerror(-rc),
-				       rc == -EMFILE
-					       ? ": choose fewer functions, or allow more open "
-						 "files (ulimit -n)"
-					       : "; devtrace's module may");
+		if (leave_out(k, f, -rc, e) < 0) {
+			k->functions = kept; /* our caller detaches those before it */
+			return -1;
 		}
-		if (!k->refused.n)
-			dt_fail(&k->why, "%s", strerror(-rc));
-		dt_bpf_leave_out(&k->refused, f->symbol.name);
 	}
 	k->functions = kept;
 	return 0;
+}
+
+/* Attaches a program to n functions, from the first on. Returns 0 or an error number. */
+static int attach_many(struct dt_kernel_bpf *k, const char *program, const unsigned long *address,
+		       size_t n, uint32_t flags)
+{
+	struct bpf_link_create_opts o = {.sz = sizeof(o)};
+	int fd;
+
+	if (k->links == k->link_room) {
+		size_t room = k->link_room ? 2 * k->link_room : 16;
+		int *more = realloc(k->link, room * sizeof(*more));
+
+		if (!more)
+			return ENOMEM;
+		k->link = more;
+		k->link_room = room;
+	}
+	o.kprobe_multi.flags = flags;
+	o.kprobe_multi.cnt = (uint32_t)n;
+	o.kprobe_multi.addrs = address;
+	fd = dt_bpf.bpf_link_create(dt_bpf.bpf_program__fd(program_of(k, program)), 0,
+				    BPF_TRACE_KPROBE_MULTI, &o);
+	if (fd < 0)
+		return -fd;
+	k->link[k->links++] = fd;
+	return 0;
+}
+
+/*
+ * Attaches the programs to the functions from `at' on. If the kernel refuses some of them it does
+ * not say which: they are found by halves.
+ */
+static int attach_halves(struct dt_kernel_bpf *k, const unsigned long *address, size_t at, size_t n,
+			 struct dt_error *e)
+{
+	int rc = attach_many(k, "entered", address + at, n, 0);
+
+	if (rc == 0) {
+		rc = attach_many(k, "left", address + at, n, BPF_F_KPROBE_MULTI_RETURN);
+		if (rc == 0)
+			return 0;
+		close(k->link[--k->links]);
+	}
+	if (n == 1 || rc == EMFILE || rc == ENFILE || rc == ENOMEM)
+		return leave_out(k, &k->function[at], rc, e);
+	if (attach_halves(k, address, at, n / 2, e) < 0)
+		return -1;
+	return attach_halves(k, address, at + n / 2, n - n / 2, e);
+}
+
+static int attach_functions(struct dt_kernel_bpf *k, struct dt_error *e)
+{
+	unsigned long *address = calloc(k->functions + 1, sizeof(*address));
+	int rc;
+
+	if (!address)
+		return dt_fail(e, "out of memory");
+	for (size_t i = 0; i < k->functions; i++)
+		address[i] = k->function[i].symbol.address;
+	rc = k->functions ? attach_many(k, "entered", address, 1, 0) : 0;
+	k->multi = rc != EOPNOTSUPP;
+	if (rc == 0 && k->functions)
+		close(k->link[--k->links]);
+	if (k->functions && k->multi)
+		rc = attach_halves(k, address, 0, k->functions, e);
+	else if (k->functions)
+		rc = dt_bpf_choose_typed(k, e) < 0 ? -1 : attach_each(k, e);
+	free(address);
+	return rc;
 }
 
 static int attach_tracepoints(struct dt_kernel_bpf *k, struct dt_error *e)
@@ -277,6 +361,9 @@ void dt_bpf_programs_unload(struct dt_kernel_bpf *k)
 	for (unsigned i = 4; i-- > 0;)
 		if (k->tracepoint[i] >= 0)
 			close(k->tracepoint[i]);
+	while (k->links)
+		close(k->link[--k->links]);
+	free(k->link);
 	for (size_t i = 0; i < k->functions; i++)
 		detach(&k->function[i]);
 	if (k->state)
@@ -289,22 +376,38 @@ void dt_bpf_programs_unload(struct dt_kernel_bpf *k)
 		dt_bpf.bpf_object__close(k->object);
 }
 
+/* Returns how often the kernel has not run a program because it was running on that core. */
 static uint64_t missed(int fd)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
 
-	return dt_bpf.bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ? 0 : info.recursion_misses;
+	return fd < 0 || dt_bpf.bpf_obj_get_info_by_fd(fd, &info, &size) < 0
+		       ? 0
+		       : info.recursion_misses;
+}
+
+/* Returns how many calls the kernel had no room for, to return by us; from 6.7 on it tells. */
+static uint64_t crowded(int fd)
+{
+	/* struct bpf_link_info of newer kernels than our headers may be of: type, id, program; of
+	 * kprobe.multi: addresses, their number, flags, missed */
+	uint64_t info[16] = {0};
+	uint32_t size = sizeof(info);
+
+	return dt_bpf.bpf_obj_get_info_by_fd(fd, info, &size) < 0 ? 0 : info[4];
 }
 
 uint64_t dt_bpf_programs_missed(const struct dt_kernel_bpf *k)
 {
-	static const char *const other[] = {"call", "called"};
+	static const char *const other[] = {"call", "called", "entered", "left"};
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < k->functions; i++)
+	for (size_t i = 0; i < k->functions && !k->multi; i++)
 		n += missed(k->function[i].fd[0]) + missed(k->function[i].fd[1]);
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < k->links; i++)
+		n += crowded(k->link[i]);
+	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++)
 		n += missed(dt_bpf.bpf_program__fd(
 			dt_bpf.bpf_object__find_program_by_name(k->object, other[i])));
 	return n;

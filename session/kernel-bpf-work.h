@@ -11,16 +11,16 @@
 /* A function that is to be recorded, and its programs. */
 struct dt_bpf_function {
 	struct dt_kernel_symbol symbol;
-	uint32_t type;	 /* of the kernel's BTF */
-	bool exact;	 /* it was asked for by its name, not by a pattern */
-	int fd[4];	 /* the programs of entry and exit, and what attaches them; -1: none */
-	uint64_t misses; /* that have been told */
+	uint32_t type; /* of the kernel's BTF; 0: none */
+	bool exact;    /* it was asked for by its name, not by a pattern */
+	/* the programs of entry and exit, and what attaches them, if it has its own; -1: none */
+	int fd[4];
 };
 
 /* What was asked for and is not recorded. */
 struct dt_bpf_left_out {
 	size_t n;
-	char names[96]; /* the first ones */
+	char names[64]; /* the first ones */
 };
 
 /* A core's ring. */
@@ -39,8 +39,10 @@ struct dt_kernel_bpf {
 	const struct dt_kernel_wanted *wanted; /* while it is opened */
 	struct dt_bpf_function *function;
 	size_t functions, room;
-	struct dt_bpf_left_out untyped, modules, refused;
-	struct dt_error why; /* of the first that was refused */
+	struct dt_bpf_left_out untyped, refused;
+	bool multi; /* programs are attached to many functions at once, by: */
+	int *link;
+	size_t links, link_room;
 	size_t calls;	     /* functions of system calls that are recorded */
 	unsigned long small; /* such functions, of 32-bit programs, that are not */
 	int tracepoint[4];   /* what attaches the other programs; -1: none */
@@ -58,6 +60,9 @@ struct dt_kernel_bpf {
 int dt_bpf_choose(struct dt_kernel_bpf *k, struct dt_error *e);
 /* Does a pattern choose this function of the kernel? *exact: by its name. */
 bool dt_bpf_chosen(const struct dt_kernel_bpf *k, const struct dt_kernel_symbol *s, bool *exact);
+/* Leaves only those functions that have one type, since others can not have programs of their own.
+ * -1 and an error as dt_bpf_choose(). */
+int dt_bpf_choose_typed(struct dt_kernel_bpf *k, struct dt_error *e);
 /* Notes a function that is not recorded. */
 void dt_bpf_leave_out(struct dt_bpf_left_out *l, const char *name);
 

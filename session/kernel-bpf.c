@@ -162,8 +162,8 @@ static size_t note_left_out(char *text, size_t size, size_t at, const struct dt_
 {
 	if (!l->n || at >= size)
 		return at;
-	return at + dt_format(text + at, size - at, "; %s: %s%s (%zu)", why, l->names,
-			      l->n > 3 ? " ..." : "", l->n);
+	return at + dt_format(text + at, size - at, "; %zu functions %s: %s%s", l->n, why, l->names,
+			      l->n > 1 ? " ..." : "");
 }
 
 static void note(void *ctx, char *text, size_t size)
@@ -172,10 +172,8 @@ static void note(void *ctx, char *text, size_t size)
 	size_t at =
 		dt_format(text, size, "the kernel is recorded by BPF: its module is not loaded");
 
-	at = note_left_out(text, size, at, &k->untyped,
-			   "not recorded, since BTF has no type of it");
-	at = note_left_out(text, size, at, &k->modules, "not recorded, since it is a module's");
-	note_left_out(text, size, at, &k->refused, "not recorded, since BPF may not probe it");
+	at = note_left_out(text, size, at, &k->untyped, "are left out (BTF has no type of theirs)");
+	note_left_out(text, size, at, &k->refused, "may not be probed");
 }
 
 static void close_bpf(void *ctx)

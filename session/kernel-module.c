@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "include/devtrace-ioctl.h"
@@ -75,14 +76,12 @@ static int tell(void *ctx, const char *command, struct dt_error *e)
 	return write(k->ctl, command, n) == (ssize_t)n ? 0 : refused(k, command, errno, e);
 }
 
+/* Is there the module's device? What a shell makes of `echo >/dev/tracectl' is a file. */
 static bool is_loaded(void)
 {
-	int fd = open(CTL, O_RDONLY | O_CLOEXEC);
+	struct stat s;
 
-	if (fd < 0)
-		return errno != ENOENT && errno != ENXIO;
-	close(fd);
-	return true;
+	return stat(CTL, &s) == 0 ? S_ISCHR(s.st_mode) : errno != ENOENT;
 }
 
 static int open_device(const char *path, int flags, struct dt_error *e)
@@ -312,8 +311,13 @@ int dt_kernel_module_open(struct dt_kernel_source *s, const struct dt_kernel_wan
 	}
 	k->cores = w->cores;
 	k->ctl = open_device(CTL, O_RDWR, e);
+	if (k->ctl >= 0 && !is_loaded()) {
+		close(k->ctl);
+		dt_fail(e, "%s is a file, no device", CTL);
+		k->ctl = -1;
+	}
 	if (k->ctl < 0) {
-		rc = is_loaded() ? -1 : 1;
+		rc = errno == ENXIO || !is_loaded() ? 1 : -1;
 		goto fail;
 	}
 	k->log = open_device(LOG, O_RDONLY, e);

@@ -99,6 +99,8 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 	store_cost(s, "entry", &costs->entry);
 	store_cost(s, "exit", &costs->exit);
 	store_cost(s, "point", &costs->point);
+	if (s->kernel)
+		dt_store_meta(s->store, "kernel_by", dt_kernel_source_name(s->kernel), NULL);
 	if (s->options.budget) {
 		dt_format(text, sizeof(text), "%lu.%02lu", (unsigned long)(s->options.budget * 100),
 			  (unsigned long)(s->options.budget * 10000 + 0.5) % 100);
