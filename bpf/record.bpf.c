@@ -125,13 +125,15 @@ static __always_inline int in_interrupt(void)
  * it has none. own: its number in the initial one. */
 static __always_inline __u32 number_of(struct task_struct *t, __u32 own)
 {
-	struct pid *p;
 	struct upid *at;
+	struct pid *p;
 
 	if (!settings.inside)
 		return own;
-	p = t->thread_pid;
-	if (!p || p->level < state.level)
+	/* read, not followed: to what is found by its index, a pointer that the kernel knows the
+	 * type of may not lead */
+	p = BPF_CORE_READ(t, thread_pid);
+	if (!p || BPF_CORE_READ(p, level) < state.level)
 		return 0;
 	at = (void *)p + bpf_core_field_offset(p->numbers) +
 	     state.level * bpf_core_type_size(struct upid);

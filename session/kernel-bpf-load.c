@@ -18,13 +18,11 @@ extern const uint64_t dt_bpf_image_size;
 
 #define FIRST_SPACE 0xeffffffcu /* the number of the initial PID namespace */
 
-static char said[1024]; /* what libbpf last complained of */
+static char said[1024]; /* what libbpf first complained of */
 
 static int on_print(enum libbpf_print_level level, const char *format, va_list ap)
 {
-	if (getenv("BPFDEBUG"))
-		vfprintf(stderr, format, ap);
-	else if (level == LIBBPF_WARN && !said[0]) {
+	if (level == LIBBPF_WARN && !said[0]) {
 		vsnprintf(said, sizeof(said), format, ap);
 		said[strcspn(said, "\n")] = '\0';
 	}
