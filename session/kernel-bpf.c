@@ -172,6 +172,13 @@ static void note(void *ctx, char *text, size_t size)
 	size_t at =
 		dt_format(text, size, "the kernel is recorded by BPF: its module is not loaded");
 
+	if (k->small && k->state->small_calls && at < size)
+		at += dt_format(text + at, size - at,
+				"; %lu system calls of 32-bit programs are not recorded",
+				(unsigned long)k->state->small_calls);
+	if (k->state->unwatched && at < size)
+		at += dt_format(text + at, size - at, "; of %lu processes nothing is recorded",
+				(unsigned long)k->state->unwatched);
 	at = note_left_out(text, size, at, &k->untyped, "are left out (BTF has no type of theirs)");
 	note_left_out(text, size, at, &k->refused, "may not be probed");
 }
@@ -193,8 +200,8 @@ static void close_bpf(void *ctx)
 int dt_kernel_bpf_open(struct dt_kernel_source *s, const struct dt_kernel_wanted *w,
 		       struct dt_kernel_names *names, struct dt_error *e)
 {
-	static const struct dt_kernel_source_ops ops = {"bpf", close_bpf, tell,	   watch, start,
-							stop,  take,	  written, note};
+	static const struct dt_kernel_source_ops ops = {"bpf", false, close_bpf, tell,	  watch,
+							start, stop,  take,	 written, note};
 	struct dt_kernel_bpf *k;
 
 	if (dt_bpf_load(e) < 0 || dt_kernel_names_types(names, e) < 0)

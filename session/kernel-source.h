@@ -16,6 +16,7 @@
  * source's own. */
 struct dt_kernel_source_ops {
 	const char *name; /* "module" or "bpf" */
+	bool core_clocks; /* times are of the clock of the core that they were made on */
 	void (*close)(void *ctx);
 	int (*tell)(void *ctx, const char *command, struct dt_error *e);
 	int (*watch)(void *ctx, pid_t pid, struct dt_error *e);

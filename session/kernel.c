@@ -96,6 +96,11 @@ const char *dt_kernel_source_name(const struct dt_kernel *k)
 	return k->source.ops->name;
 }
 
+bool dt_kernel_core_clocks(const struct dt_kernel *k)
+{
+	return k->source.ops->core_clocks;
+}
+
 void dt_kernel_note(const struct dt_kernel *k, char *text, size_t size)
 {
 	k->source.ops->note(k->source.ctx, text, size);

@@ -26,6 +26,9 @@ struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned 
 				 bool everybody, struct dt_error *e);
 /* Returns who records: "module" or "bpf". */
 const char *dt_kernel_source_name(const struct dt_kernel *k);
+/* Are the times of its records of the clock of the core that they were made on? Else they are of
+ * the first core's. */
+bool dt_kernel_core_clocks(const struct dt_kernel *k);
 /* Writes what the user should know, such as functions that are not recorded and why; "": nothing.
  */
 void dt_kernel_note(const struct dt_kernel *k, char *text, size_t size);

@@ -133,18 +133,27 @@ static int self_test(unsigned cores, struct dt_costs *costs, struct dt_error *e)
 	return rc;
 }
 
+/* Notes what the user should know of who records the kernel, at the beginning and the end. */
+static void note_kernel(struct dt_session *s)
+{
+	char note[sizeof(s->results.note)];
+
+	dt_kernel_note(s->kernel, note, sizeof(note));
+	/* at the end other things may have come up; what it said itself is replaced */
+	if (note[0] && (!s->ending || !s->results.note[0] ||
+			strncmp(note, s->results.note, strlen("the kernel")) == 0))
+		dt_format(s->results.note, sizeof(s->results.note), "%s", note);
+}
+
 /* Begins to record functions of the kernel. */
 static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
 {
 	const struct dt_options *o = &s->options;
-	char note[sizeof(s->results.note)];
 
 	s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores, o->everybody, e);
 	if (!s->kernel)
 		return -1;
-	dt_kernel_note(s->kernel, note, sizeof(note));
-	if (note[0])
-		dt_format(s->results.note, sizeof(s->results.note), "%s", note);
+	note_kernel(s);
 	return 0;
 }
 
@@ -332,6 +341,8 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 		atomic_store(&s->stop_recorder, true);
 		dt_shared_bell_ring(&s->targets.shared);
 		pthread_join(s->recorder, NULL);
+		if (s->kernel)
+			note_kernel(s);
 		s->recorder_runs = false;
 	}
 	dt_session_jit_end(s, 0);
