@@ -39,7 +39,7 @@ static bool is_locked_down(void)
 
 	if (!f)
 		return false;
-	is = fgets(text, sizeof(text), f) && !strstr(text, "[none]");
+	is = fgets(text, sizeof(text), f) && strstr(text, "[confidentiality]");
 	fclose(f);
 	return is;
 }
@@ -65,11 +65,10 @@ static int refused(const char *what, int err, struct dt_error *e)
 			       "%s: it needs root, or the capabilities CAP_BPF and CAP_PERFMON "
 			       "(and CAP_SYSLOG, for names)",
 			       what);
-	if ((err == EPERM || err == EACCES) && is_locked_down())
+	if (is_locked_down())
 		return dt_fail(
 			e,
-			"%s: this kernel is locked down (/sys/kernel/security/lockdown), and "
-			"then allows it to nobody",
+			"%s: this kernel is locked down for confidentiality (/sys/kernel/security/lockdown), and allows it to nobody",
 			what);
 	if (err == EPERM)
 		return dt_fail(e, "%s: this kernel allows it to nobody: %s", what, strerror(err));
