@@ -51,7 +51,7 @@ FUZZSRC := $(wildcard test/fuzz/*.c)
 EXTSRC  := $(wildcard core/*.c arch/x86_64/*.c elf/*.c process/*.c symbols/*.c store/*.c filter/*.c analyse/*.c show/*.c) \
 	$(filter-out sql/writing.c,$(wildcard sql/*.c))
 EXTOBJ  := $(EXTSRC:%.c=$(B)/sqlite/%.o)
-LIBOBJ  := $(LIBSRC:%.c=$(B)/%.o) $(B)/arch/x86_64/blob.o
+LIBOBJ  := $(LIBSRC:%.c=$(B)/%.o) $(B)/arch/x86_64/blob.o $(B)/bpf/image.o
 CMDOBJ  := $(CMDSRC:%.c=$(B)/%.o)
 UNIT    := $(UNITSRC:%.c=$(B)/%)
 TOOL    := $(PROGSRC:%.c=$(B)/%)
@@ -77,7 +77,7 @@ $(B)/view/microhttpd.o: ALL += -DDT_MICROHTTPD_SONAME='"$(call soname,libmicroht
 $(B)/cmd/tui-curses.o: ALL += -DDT_CURSES_SONAME='"$(call soname,libncursesw.so.6)"'
 $(B)/cmd/shell-edit.o: ALL += -DDT_EDIT_SONAME='"$(call soname,libedit.so)"'
 $(B)/session/fuse.o: ALL += -DDT_FUSE_SONAME='"$(call soname,libfuse3.so)"'
-$(B)/session/btf.o: ALL += -DDT_BPF_SONAME='"$(call soname,libbpf.so)"'
+$(B)/session/btf.o $(B)/session/bpf.o: ALL += -DDT_BPF_SONAME='"$(call soname,libbpf.so)"'
 $(B)/export/babeltrace.o: ALL += -DDT_BABELTRACE_SONAME='"$(call soname,libbabeltrace2.so)"'
 
 # loops that every record of a trace goes through: measured, these gain and no others
@@ -109,6 +109,7 @@ $(B)/devtrace.pc $(B)/devtrace-clang.pc: $(B)/%.pc: instrument/%.pc.in core/vers
 	$(FILL) $< >$@
 
 include arch/x86_64/target/target.mk
+include bpf/bpf.mk
 include library/library.mk
 include packaging/packaging.mk
 ifdef STATIC

@@ -71,7 +71,7 @@ want=
 node_packages() { { command -v node && command -v npm; } >/dev/null || echo nodejs npm; }
 for group; do
 	case $group in
-	build) want="$want gcc make pkg-config $(column 2)" ;;
+	build) want="$want gcc make pkg-config clang $(column 2)" ;; # clang: for BPF only; devtrace can be built without
 	check) want="$want g++ xz-utils clang-format cppcheck shellcheck git shfmt protobuf-compiler python3-protobuf python3-numpy python3-pandas babeltrace2 clang bats tmux libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 systemtap-sdt-dev gnuplot-nox musl-tools libclang-rt-14-dev python3 lld ltrace strace tcl fuse3 socat iproute2 netcat-openbsd openssh-client openssh-server chromium curl debuginfod libdebuginfod1 dwz ffmpeg valgrind graphviz libxml2-utils postgresql $(node_packages)" ;;
 	prototypes) want="$want gcc binutils python3 python3-clang-14 zlib1g-dev libssl-dev libsqlite3-dev libselinux1-dev libpcre2-dev liblzma-dev libzstd-dev libcurl4-openssl-dev" ;;
 	lint) want="$want clang-format cppcheck shellcheck python3 git $(node_packages)" ;;

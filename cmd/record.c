@@ -55,7 +55,8 @@
 	"      --recorder-threads=N   that may compress records at a time, 1 to 64 (1)\n"                   \
 	"  -s, --session=NAME         what the session is called (its process id)\n"                        \
 	"  -k, --kernel[=PATTERN]     record too what they do in the kernel: functions that match\n"        \
-	"                             (system calls, vfs_*); needs root and devtrace.ko\n"                  \
+	"                             (system calls, vfs_*), by devtrace.ko or, where that is\n"            \
+	"                             not loaded, by BPF; needs root\n"                                     \
 	"  -S, --switches             record too which thread runs on which core when\n"                    \
 	"      --stopped              record nothing yet: 'devtrace ctl start' begins, or 'arm'\n"          \
 	"      --no-debuginfod        download no debug files (DEBUGINFOD_URLS)\n"                          \

@@ -29,9 +29,9 @@ static uint64_t needed(bool switches, bool kernel)
 
 	if (switches)
 		keep |= BIT(CAP_PERFMON);
-	if (kernel) /* addresses in /proc/kallsyms; the device, when it has a group: kernel/file.c
-		     */
-		keep |= BIT(CAP_SYSLOG);
+	if (kernel) /* addresses in /proc/kallsyms; the device, when it has a group:
+		     * kernel/file.c; BPF programs: session/kernel-bpf.c */
+		keep |= BIT(CAP_SYSLOG) | BIT(CAP_BPF) | BIT(CAP_PERFMON);
 	return keep;
 }
 

@@ -22,6 +22,7 @@ struct dt_kernel_names {
 	char *text;	       /* the text of kallsyms, cut into words */
 	struct symbol *symbol; /* sorted by address */
 	size_t n, room;
+	uint64_t calls;	 /* address of the table of system calls; 0: not told */
 	struct btf *btf; /* types; NULL: not read, or this kernel has none */
 	uint32_t *typed; /* hash table of its functions by their names: ids of types; 0: free */
 	size_t slots;	 /* of typed: a power of two */
@@ -140,8 +141,14 @@ static int read_symbols(struct dt_kernel_names *k, struct dt_error *e)
 		struct symbol s;
 
 		*end = '\0';
-		if (!parse(line, end, &s))
+		if (!parse(line, end, &s)) {
+			size_t digits = dt_text_hex_parse(line, (size_t)(end - line), &s.address);
+
+			if (digits && end - line > (long)digits + 3 &&
+			    strcmp(line + digits + 3, "sys_call_table") == 0)
+				k->calls = s.address;
 			continue;
+		}
 		known = known || s.address;
 		if (add(k, &s) < 0)
 			return dt_fail(e, "out of memory");
@@ -251,6 +258,24 @@ bool dt_kernel_names_named(const struct dt_kernel_names *k, const char *name,
 			return true;
 		}
 	return false;
+}
+
+bool dt_kernel_names_at(const struct dt_kernel_names *k, size_t i, struct dt_kernel_symbol *s)
+{
+	if (i >= k->n)
+		return false;
+	fill(k, i, s);
+	return true;
+}
+
+uint64_t dt_kernel_names_calls(const struct dt_kernel_names *k)
+{
+	return k->calls;
+}
+
+uint32_t dt_kernel_names_type(const struct dt_kernel_names *k, const char *name)
+{
+	return k->typed ? *slot(k, name) : 0;
 }
 
 bool dt_kernel_names_find(struct dt_kernel_names *k, uint64_t pc, struct dt_kernel_symbol *s)

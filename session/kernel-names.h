@@ -25,6 +25,12 @@ void dt_kernel_names_close(struct dt_kernel_names *n);
 /* Finds the first function in kallsyms with that name. False: there is none. */
 bool dt_kernel_names_named(const struct dt_kernel_names *n, const char *name,
 			   struct dt_kernel_symbol *s);
+/* Gives the i-th name, in the order of their addresses. False: there are not so many. */
+bool dt_kernel_names_at(const struct dt_kernel_names *n, size_t i, struct dt_kernel_symbol *s);
+/* Returns the address of the kernel's table of system calls; 0: it is not told. */
+uint64_t dt_kernel_names_calls(const struct dt_kernel_names *n);
+/* Returns the number in the kernel's BTF of the function with that name; 0: it has no type. */
+uint32_t dt_kernel_names_type(const struct dt_kernel_names *n, const char *name);
 /* Finds the function that contains pc. False: pc is below all of them. */
 bool dt_kernel_names_find(struct dt_kernel_names *n, uint64_t pc, struct dt_kernel_symbol *s);
 /* Writes the signature of the function with that name in the form of symbols/symtab.h; "": not

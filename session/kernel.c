@@ -1,75 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes records from the kernel's device. */
+/* Chooses who records the kernel, and knows its names. */
 #include "session/kernel.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "include/devtrace-ioctl.h"
 #include "session/kernel-names.h"
 #include "session/kernel-points.h"
-
-#define CTL  "/dev/tracectl"
-#define LOG  "/dev/trace"
-#define NAME "devtrace"
-
-/* The ring of a core, mapped twice in a row, so that records that go round its end are in one
- * piece, too. */
-struct mapped {
-	char *records; /* NULL: there is no such core */
-	/* release: records up to there are given back with the next DEVTRACE_SPAN */
-	uint64_t generation, release;
-	uint64_t told;		/* lost records that the device has reported */
-	uint64_t lost, lost_at; /* lost records not reported by us yet; they are missing before that
-				   position */
-};
+#include "session/kernel-source.h"
 
 struct dt_kernel {
-	int ctl, log;
-	unsigned cores;
-	uint64_t bytes; /* size of a ring */
-	struct mapped *core;
+	struct dt_kernel_source source;
 	struct dt_kernel_names *names;
 	struct dt_kernel_points *points;
 };
-
-/* Returns what the device shows after #NAME; NULL: nothing. Valid until the next call. */
-static const char *line_of(const struct dt_kernel *k, const char *name)
-{
-	static char state[65536];
-	char begin[32], *line;
-	ssize_t n;
-
-	lseek(k->ctl, 0, SEEK_SET);
-	n = read(k->ctl, state, sizeof(state) - 1);
-	state[n > 0 ? n : 0] = '\0';
-	dt_format(begin, sizeof(begin), "\n#%s ", name);
-	line = strstr(state, begin);
-	if (!line)
-		return NULL;
-	line += strlen(begin);
-	line[strcspn(line, "\n")] = '\0';
-	return line;
-}
-
-/* Makes the error for a command that the device has refused; the device shows why. Returns -1. */
-static int refused(const struct dt_kernel *k, const char *command, int err, struct dt_error *e)
-{
-	const char *why;
-
-	if (err != EINVAL)
-		return dt_fail(e, "%s: '%s': %s", CTL, command, strerror(err));
-	why = line_of(k, "error");
-	if (!why)
-		return dt_fail(e, "the kernel's device refuses '%s'", command);
-	return dt_fail(e, "the kernel's device: %s", why);
-}
 
 int dt_kernel_tell(const struct dt_kernel *k, struct dt_error *e, const char *format, ...)
 {
@@ -85,173 +29,54 @@ int dt_kernel_tell(const struct dt_kernel *k, struct dt_error *e, const char *fo
 			       "a command for the kernel's device is too long: %zu bytes, at most "
 			       "%zu",
 			       n, sizeof(command));
-	return write(k->ctl, command, n) == (ssize_t)n ? 0 : refused(k, command, errno, e);
+	return k->source.ops->tell(k->source.ctx, command, e);
 }
 
-static int open_device(const char *path, int flags, struct dt_error *e)
+/* Opens the module's device or, where the module is not loaded, loads BPF programs. */
+static int open_source(struct dt_kernel *k, const struct dt_kernel_wanted *w, struct dt_error *e)
 {
-	int fd = open(path, flags | O_CLOEXEC);
+	struct dt_error module = {""}, bpf = {""};
+	int rc = dt_kernel_module_open(&k->source, w, &module);
 
-	if (fd >= 0)
-		return fd;
-	if (errno == ENOENT || errno == ENXIO)
-		return dt_fail(e,
-			       "there is no %s: the kernel's part is not loaded; 'modprobe "
-			       "devtrace' loads it "
-			       "once it is installed (devtrace-kernel(7))",
-			       path);
-	if (errno == EACCES || errno == EPERM)
-		return dt_fail(
-			e, "%s may only be opened by root: tracing the kernel shows what all do",
-			path);
-	if (errno == EUSERS)
-		return dt_fail(e,
-			       "%s is open in as many processes as can have it: one of them has to "
-			       "close it first",
-			       path);
-	return dt_fail(e, "%s: %s", path, strerror(errno));
-}
-
-/* Takes the device, if nobody has it and nothing is traced: from here on it is ours, until `log' is
- * closed. */
-static int own(const struct dt_kernel *k, struct dt_error *e)
-{
-	if (ioctl(k->log, DEVTRACE_OWN) == 0)
+	if (rc <= 0) {
+		if (rc < 0)
+			dt_fail(e, "%s", module.text);
+		return rc;
+	}
+	if (dt_kernel_bpf_open(&k->source, w, k->names, &bpf) == 0)
 		return 0;
-	if (errno != EBUSY)
-		return dt_fail(e, "%s: %s", LOG, strerror(errno));
-	return dt_fail(e,
-		       "the kernel's device is in use: 'cat %s' shows for what; 'echo stop >%s' "
-		       "and 'delete "
-		       "NAME' free it",
-		       CTL, CTL);
-}
-
-static void unmap_rings(struct dt_kernel *k)
-{
-	for (unsigned i = 0; i < k->cores; i++)
-		if (k->core[i].records)
-			munmap(k->core[i].records, 2 * k->bytes);
-}
-
-static int map_ring(struct dt_kernel *k, unsigned core)
-{
-	struct devtrace_span span = {.core = core};
-	off_t at = (off_t)(core * k->bytes);
-	char *room;
-
-	if (ioctl(k->log, DEVTRACE_SPAN, &span) < 0)
-		return errno == EINVAL ? 0 : -1; /* there is no core with this number */
-	room = mmap(NULL, 2 * k->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (room == MAP_FAILED)
-		return -1;
-	k->core[core].records = room;
-	for (unsigned i = 0; i < 2; i++)
-		if (mmap(room + i * k->bytes, k->bytes, PROT_READ, MAP_SHARED | MAP_FIXED, k->log,
-			 at) == MAP_FAILED)
-			return -1;
-	k->core[core].generation = span.generation;
-	k->core[core].release = span.first;
-	k->core[core].told = span.lost;
-	return 0;
-}
-
-static int map_rings(struct dt_kernel *k, struct dt_error *e)
-{
-	struct devtrace_rings rings;
-
-	if (ioctl(k->log, DEVTRACE_RINGS, &rings) < 0)
-		return dt_fail(e, "%s: %s", LOG,
-			       errno == EBUSY ? "another program has the rings" : strerror(errno));
-	k->bytes = rings.bytes;
-	for (unsigned i = 0; i < k->cores; i++)
-		if (map_ring(k, i) < 0) {
-			dt_fail(e, "%s: the ring of core %u can not be mapped: %s", LOG, i,
-				strerror(errno));
-			unmap_rings(k);
-			return -1;
-		}
-	return 0;
-}
-
-static int check_version(const struct dt_kernel *k, struct dt_error *e)
-{
-	int version = ioctl(k->log, DEVTRACE_VERSION);
-
-	if (version == DEVTRACE_VERSION_NOW)
-		return 0;
-	return dt_fail(e,
-		       "%s is of another devtrace: its version is %d, this one's is %d; load the "
-		       "module that belongs to this one",
-		       LOG, version, DEVTRACE_VERSION_NOW);
-}
-
-static int trace_functions(const struct dt_kernel *k, const char *const *pattern, size_t n,
-			   struct dt_error *e)
-{
-	char set[2048] = "";
-	size_t at = 0;
-
-	for (size_t i = 0; i < n && at < sizeof(set); i++)
-		at += dt_format(set + at, sizeof(set) - at, "%s%s", i ? " " : "", pattern[i]);
-	if (at >= sizeof(set))
-		return dt_fail(e, "the patterns for the kernel are too long");
-	return n ? dt_kernel_tell(k, e, "trace '%s' new " NAME "\ntrace " NAME " on\n", set) : 0;
-}
-
-unsigned long dt_kernel_gone(const struct dt_kernel *k)
-{
-	const char *gone = line_of(k, "gone");
-
-	return gone ? strtoul(gone, NULL, 10) : 0;
+	return dt_fail(
+		e,
+		"the kernel's module is not loaded ('modprobe devtrace' loads it once it "
+		"is installed: devtrace-kernel(7)), and by BPF it is not recorded either: %s",
+		bpf.text);
 }
 
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
 				 bool everybody, struct dt_error *e)
 {
+	struct dt_kernel_wanted wanted = {pattern, n, cores, everybody};
 	struct dt_kernel *k = calloc(1, sizeof(*k));
 
-	if (!k || !(k->core = calloc(cores, sizeof(*k->core))) ||
-	    !(k->points = dt_kernel_points_new())) {
+	if (!k || !(k->points = dt_kernel_points_new())) {
 		dt_fail(e, "out of memory");
 		goto fail;
 	}
-	k->cores = cores;
-	k->ctl = k->log = -1;
 	k->names = dt_kernel_names_open(e);
 	if (!k->names)
 		goto fail;
-	k->ctl = open_device(CTL, O_RDWR, e);
-	if (k->ctl < 0)
+	if (open_source(k, &wanted, e) < 0)
 		goto fail_names;
-	k->log = open_device(LOG, O_RDONLY, e);
-	if (k->log < 0)
-		goto fail_ctl;
-	if (check_version(k, e) < 0 || own(k, e) < 0 ||
-	    dt_kernel_tell(k, e, "size 16\npolicy drop\nreset\nwatch 0\n") < 0 ||
-	    map_rings(k, e) < 0)
-		goto fail_log;
-	/* an id has to be watched before not everybody is recorded: this one is no thread's */
-	if (!everybody && dt_kernel_tell(k, e, "follow on\nwatch %d\n", 0x3fffff) < 0)
-		goto fail_map;
-	if (trace_functions(k, pattern, n, e) < 0)
-		goto fail_map;
 	if (n && dt_kernel_functions(k, e) < 0)
-		goto fail_map;
+		goto fail_source;
 	return k;
-fail_map:
-	unmap_rings(k);
-fail_log:
-	close(k->log);
-fail_ctl:
-	close(k->ctl);
+fail_source:
+	k->source.ops->close(k->source.ctx);
 fail_names:
 	dt_kernel_names_close(k->names);
 fail:
-	if (k) {
+	if (k)
 		dt_kernel_points_free(k->points);
-		free(k->core);
-	}
 	free(k);
 	return NULL;
 }
@@ -260,14 +85,25 @@ void dt_kernel_close(struct dt_kernel *k)
 {
 	if (!k)
 		return;
-	dt_kernel_stop(k);
-	unmap_rings(k);
-	close(k->log); /* with this the kernel takes back all our commands */
-	close(k->ctl);
+	k->source.ops->close(k->source.ctx);
 	dt_kernel_names_close(k->names);
 	dt_kernel_points_free(k->points);
-	free(k->core);
 	free(k);
+}
+
+const char *dt_kernel_source_name(const struct dt_kernel *k)
+{
+	return k->source.ops->name;
+}
+
+bool dt_kernel_core_clocks(const struct dt_kernel *k)
+{
+	return k->source.ops->core_clocks;
+}
+
+void dt_kernel_note(const struct dt_kernel *k, char *text, size_t size)
+{
+	k->source.ops->note(k->source.ctx, text, size);
 }
 
 struct dt_kernel_points *dt_kernel_points(const struct dt_kernel *k)
@@ -287,73 +123,29 @@ bool dt_kernel_named(const struct dt_kernel *k, const char *name, struct dt_kern
 
 int dt_kernel_watch(struct dt_kernel *k, pid_t pid, struct dt_error *e)
 {
-	if (ioctl(k->log, DEVTRACE_WATCH, (long)pid) == 0 || errno == ESRCH) /* it has ended */
-		return 0;
-	return dt_fail(e, "%s: process %d is not recorded: %s", LOG, pid, strerror(errno));
+	return k->source.ops->watch(k->source.ctx, pid, e);
 }
 
 int dt_kernel_start(struct dt_kernel *k, struct dt_error *e)
 {
-	return dt_kernel_tell(k, e, "start\n");
+	return k->source.ops->start(k->source.ctx, e);
 }
 
 void dt_kernel_stop(struct dt_kernel *k)
 {
-	dt_kernel_tell(k, NULL, "stop\n");
-}
-
-/* ---- taking ---- */
-
-/* Notes new losses. A full ring has room again only after the records that it holds, so that is
- * where the lost ones are missing. */
-static void note_loss(struct mapped *m, const struct devtrace_span *span)
-{
-	if (span->lost == m->told)
-		return;
-	m->lost += span->lost - m->told;
-	m->lost_at = span->end;
-	m->told = span->lost;
+	k->source.ops->stop(k->source.ctx);
 }
 
 const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until,
 				       size_t *n, uint64_t *lost, size_t *lost_at)
 {
-	struct mapped *m = &k->core[core];
-	struct devtrace_span span = {
-		.core = core, .release = m->release, .generation = m->generation};
-	const struct dt_record *r;
-
-	*n = *lost_at = 0;
-	*lost = 0;
-	if (!m->records || ioctl(k->log, DEVTRACE_SPAN, &span) < 0)
-		return NULL;
-	r = (const struct dt_record *)(m->records + (span.first & (k->bytes - 1)));
-	while (*n < (span.end - span.first) / sizeof(*r) && r[*n].ticks <= until)
-		++*n;
-	m->generation = span.generation;
-	m->release = span.first + *n * sizeof(*r);
-	note_loss(m, &span);
-	if (m->lost && m->lost_at <= m->release) {
-		*lost = m->lost;
-		*lost_at = m->lost_at > span.first ? (m->lost_at - span.first) / sizeof(*r) : 0;
-		m->lost = 0;
-	}
-	return r;
+	return k->source.ops->take(k->source.ctx, core, until, n, lost, lost_at);
 }
 
 int dt_kernel_written(const struct dt_kernel *k, unsigned core, uint64_t *records,
 		      uint64_t *dropped)
 {
-	struct devtrace_counts n = {.core = core};
-
-	*records = *dropped = 0;
-	if (!k->core[core].records)
-		return 0;
-	if (ioctl(k->log, DEVTRACE_COUNTS, &n) < 0)
-		return -1;
-	*records = n.written;
-	*dropped = n.lost + n.exits;
-	return 0;
+	return k->source.ops->written(k->source.ctx, core, records, dropped);
 }
 
 bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kernel's device as a source of records for a session: what the traced processes do in the
- * kernel goes into the same file, on the same clock. It needs devtrace.ko and a user who may open
- * /dev/tracectl, which is root. doc/kernel.md.
+ * kernel goes into the same file, on the same clock. devtrace.ko records it, or BPF programs where
+ * that is not loaded. Both are root's. doc/kernel.md.
  *
  * Functions that return int give 0, or -1 and an error.
  */
@@ -20,17 +20,23 @@ struct dt_kernel; /* dt_kernel_take() is called by one thread, everything else b
 /*
  * Prepares the device, stopped, to trace the functions that match one of the n patterns (n 0:
  * none). everybody: records all processes, not only those given to dt_kernel_watch(). Returns NULL
- * and an error when there is no device, when somebody else uses it, or when it can not be used.
+ * and an error when somebody else uses the device, or when there is none and BPF can not be used.
  */
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
 				 bool everybody, struct dt_error *e);
-/* Returns how many functions are not traced because their modules were unloaded meanwhile. */
-unsigned long dt_kernel_gone(const struct dt_kernel *k);
+/* Returns who records: "module" or "bpf". */
+const char *dt_kernel_source_name(const struct dt_kernel *k);
+/* Are the times of its records of the clock of the core that they were made on? Else they are of
+ * the first core's. */
+bool dt_kernel_core_clocks(const struct dt_kernel *k);
+/* Writes what the user should know, such as functions that are not recorded and why; "": nothing.
+ */
+void dt_kernel_note(const struct dt_kernel *k, char *text, size_t size);
 /* Puts the device back as it was and frees k; NULL is allowed. The kernel puts it back itself when
  * this process is killed before. */
 void dt_kernel_close(struct dt_kernel *k);
 
-/* Gives the kernel's device commands of the device language, in whole lines. */
+/* Gives the kernel's device commands of the device language, in whole lines. BPF refuses them. */
 int dt_kernel_tell(const struct dt_kernel *k, struct dt_error *e, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Returns this session's tracepoints in the kernel (session/kernel-ranges.h). */
@@ -46,7 +52,8 @@ void dt_kernel_stop(struct dt_kernel *k);
 /*
  * Returns the records of a core up to `until' (ticks; ~0: all there are), in the order of time; *n
  * is how many. *lost are missing before the record with index *lost_at, which may be *n: at the
- * end. The records are in the kernel's own ring and stay valid until the next call for this core.
+ * end. The records may be in the kernel's own ring and stay valid until the next call for this
+ * core.
  */
 const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until,
 				       size_t *n, uint64_t *lost, size_t *lost_at);

@@ -186,12 +186,13 @@ int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct
 {
 	struct dt_mix_core *c = &m->core[i];
 	struct head head[DT_MIX_SOURCES] = {{.n = n}};
-	int64_t ahead = ahead_of(m, s, i);
+	int64_t ahead = ahead_of(m, s, i), kernel_ahead;
 	uint64_t until, missing = 0;
 
 	m->n = m->gaps = 0;
 	m->lost = lost;
 	c->source[DT_MIX_RING].lost += lost;
+	kernel_ahead = s->kernel && dt_kernel_core_clocks(s->kernel) ? ahead : 0;
 	head[DT_MIX_RING].record = r = corrected(m, r, n, ahead);
 	if (n && !r)
 		goto no_memory;
@@ -213,8 +214,8 @@ int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct
 		struct head *h = &head[DT_MIX_KERNEL];
 
 		h->record = dt_kernel_take(s->kernel, i,
-					   until == ~0ull ? until : until + (uint64_t)ahead, &h->n,
-					   &h->lost, &h->lost_at);
+					   until == ~0ull ? until : until + (uint64_t)kernel_ahead,
+					   &h->n, &h->lost, &h->lost_at);
 		m->lost += h->lost;
 		m->kernel_n += h->n;
 		m->kernel_lost += h->lost;
@@ -225,7 +226,7 @@ int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct
 	} else {
 		m->record = room(&m->mixed, &m->mixed_room,
 				 n + head[DT_MIX_SWITCHES].n + head[DT_MIX_KERNEL].n);
-		if (!m->record || mix(m, s, c, head, ahead))
+		if (!m->record || mix(m, s, c, head, kernel_ahead))
 			goto no_memory;
 	}
 	c->source[DT_MIX_KERNEL].lost += head[DT_MIX_KERNEL].lost; /* after the records that came */

@@ -99,6 +99,8 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 	store_cost(s, "entry", &costs->entry);
 	store_cost(s, "exit", &costs->exit);
 	store_cost(s, "point", &costs->point);
+	if (s->kernel)
+		dt_store_meta(s->store, "kernel_by", dt_kernel_source_name(s->kernel), NULL);
 	if (s->options.budget) {
 		dt_format(text, sizeof(text), "%lu.%02lu", (unsigned long)(s->options.budget * 100),
 			  (unsigned long)(s->options.budget * 10000 + 0.5) % 100);
@@ -131,6 +133,18 @@ static int self_test(unsigned cores, struct dt_costs *costs, struct dt_error *e)
 	return rc;
 }
 
+/* Notes what the user should know of who records the kernel, at the beginning and the end. */
+static void note_kernel(struct dt_session *s)
+{
+	char note[sizeof(s->results.note)];
+
+	dt_kernel_note(s->kernel, note, sizeof(note));
+	/* at the end other things may have come up; what it said itself is replaced */
+	if (note[0] && (!s->ending || !s->results.note[0] ||
+			strncmp(note, s->results.note, strlen("the kernel")) == 0))
+		dt_format(s->results.note, sizeof(s->results.note), "%s", note);
+}
+
 /* Begins to record functions of the kernel. */
 static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
 {
@@ -139,11 +153,7 @@ static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
 	s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores, o->everybody, e);
 	if (!s->kernel)
 		return -1;
-	if (dt_kernel_gone(s->kernel))
-		dt_format(s->results.note, sizeof(s->results.note),
-			  "%lu functions of the kernel have gone with their modules meanwhile: the "
-			  "others are recorded",
-			  dt_kernel_gone(s->kernel));
+	note_kernel(s);
 	return 0;
 }
 
@@ -331,6 +341,8 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 		atomic_store(&s->stop_recorder, true);
 		dt_shared_bell_ring(&s->targets.shared);
 		pthread_join(s->recorder, NULL);
+		if (s->kernel)
+			note_kernel(s);
 		s->recorder_runs = false;
 	}
 	dt_session_jit_end(s, 0);

@@ -2,7 +2,7 @@
 /*
  * What the tests record together with the kernel: a client asks a server, over a pipe, for a sum;
  * or, with a file's name, reads and writes at places in that file; or calls a function in a loop;
- * or (exec PROGRAM) becomes another one.
+ * or (exec PROGRAM) becomes another one; or (busy N FILE) reads a byte N times, once there is FILE.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -65,10 +65,25 @@ static int loops(void)
 	return 0;
 }
 
+static int busy(long n, const char *path)
+{
+	char c;
+	int fd = open("/proc/self/exe", O_RDONLY);
+
+	while (access(path, F_OK) < 0)
+		usleep(20000);
+	for (long i = 0; i < n; i++)
+		if (pread(fd, &c, 1, 0) != 1)
+			return 1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pid_t server;
 
+	if (argc > 3 && strcmp(argv[1], "busy") == 0)
+		return busy(atol(argv[2]), argv[3]);
 	if (argc > 1 && strcmp(argv[1], "loop") == 0)
 		return loops();
 	if (argc > 2)

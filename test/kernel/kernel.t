@@ -100,7 +100,7 @@ machines() {
 		echo
 		return
 	fi
-	printf '%s\n' 'system.sh user.sh' 'calls.sh examples.sh filters.sh language.sh map.sh points.sh' | share 2
+	printf '%s\n' 'bpf.sh system.sh user.sh' 'calls.sh examples.sh filters.sh language.sh map.sh points.sh' | share 2
 }
 
 # costs VERSION: what a record costs in 6.1: instructions, whatever else the machine does

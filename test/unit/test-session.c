@@ -49,9 +49,19 @@ void dt_kernel_close(struct dt_kernel *k)
 {
 }
 
-unsigned long dt_kernel_gone(const struct dt_kernel *k)
+const char *dt_kernel_source_name(const struct dt_kernel *k)
 {
-	return 0;
+	return "module";
+}
+
+bool dt_kernel_core_clocks(const struct dt_kernel *k)
+{
+	return true;
+}
+
+void dt_kernel_note(const struct dt_kernel *k, char *text, size_t size)
+{
+	text[0] = '\0';
 }
 
 int dt_kernel_watch(struct dt_kernel *k, pid_t pid, struct dt_error *e)

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/* Loads the BPF programs that record the kernel, and attaches them. */
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "session/kernel-bpf-work.h"
+
+/* The compiled programs: bpf/image.S. Empty where there was no clang. */
+extern const char dt_bpf_image[];
+extern const uint64_t dt_bpf_image_size;
+
+#define FIRST_SPACE 0xeffffffcu /* the number of the initial PID namespace */
+
+static char said[1024]; /* what libbpf first complained of */
+
+static int on_print(enum libbpf_print_level level, const char *format, va_list ap)
+{
+	if (level == LIBBPF_WARN && !said[0]) {
+		vsnprintf(said, sizeof(said), format, ap);
+		said[strcspn(said, "\n")] = '\0';
+	}
+	return 0;
+}
+
+/* ---- why not ---- */
+
+static bool is_locked_down(void)
+{
+	char text[128] = "";
+	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+	bool is;
+
+	if (!f)
+		return false;
+	is = fgets(text, sizeof(text), f) && strstr(text, "[confidentiality]");
+	fclose(f);
+	return is;
+}
+
+/* Have we the rights that BPF needs? */
+static bool may(void)
+{
+	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct data[2] = {{0}};
+	uint64_t have;
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return true;
+	have = (uint64_t)data[1].effective << 32 | data[0].effective;
+	return have >> CAP_SYS_ADMIN & 1 || (have >> CAP_BPF & 1 && have >> CAP_PERFMON & 1);
+}
+
+/* Makes the error for something that the kernel has refused. Returns -1. */
+static int refused(const char *what, int err, struct dt_error *e)
+{
+	if (!may())
+		return dt_fail(e,
+			       "%s: it needs root, or the capabilities CAP_BPF and CAP_PERFMON "
+			       "(and CAP_SYSLOG, for names)",
+			       what);
+	if (is_locked_down())
+		return dt_fail(
+			e,
+			"%s: this kernel is locked down for confidentiality (/sys/kernel/security/lockdown), and allows it to nobody",
+			what);
+	if (err == EPERM)
+		return dt_fail(e, "%s: this kernel allows it to nobody: %s", what, strerror(err));
+	return dt_fail(e, "%s: %s%s%s%s", what, strerror(err), said[0] ? " (" : "", said,
+		       said[0] ? ")" : "");
+}
+
+/* ---- loading ---- */
+
+static struct dt_bpf_settings settings_of(const struct dt_kernel_bpf *k)
+{
+	struct stat space;
+	bool known = stat("/proc/self/ns/pid", &space) == 0;
+
+	return (struct dt_bpf_settings){
+		.shift = k->shift,
+		.everybody = k->wanted->everybody,
+		.inside = known && space.st_ino != FIRST_SPACE,
+		.space = known ? (uint32_t)space.st_ino : 0,
+		.self = (uint32_t)getpid(),
+	};
+}
+
+static struct bpf_map *map_of(struct dt_kernel_bpf *k, const char *name)
+{
+	return dt_bpf.bpf_object__find_map_by_name(k->object, name);
+}
+
+static int load_object(struct dt_kernel_bpf *k, struct dt_error *e)
+{
+	size_t size = dt_bpf_image_size;
+	struct bpf_object_open_opts o = {.sz = sizeof(o), .object_name = "devtrace"};
+	struct dt_bpf_settings settings = settings_of(k);
+	int rc;
+
+	k->object = dt_bpf.bpf_object__open_mem(dt_bpf_image, size, &o);
+	if (!k->object)
+		return refused("the BPF programs", errno, e);
+	rc = dt_bpf.bpf_map__set_initial_value(map_of(k, ".rodata"), &settings, sizeof(settings));
+	if (rc < 0)
+		return dt_fail(e, "the BPF programs are not as they should be: .rodata");
+	dt_bpf.bpf_map__set_max_entries(map_of(k, "heads"), k->cores);
+	dt_bpf.bpf_map__set_max_entries(map_of(k, "records"), k->cores << k->shift);
+	rc = dt_bpf.bpf_object__load(k->object);
+	return rc < 0 ? refused("the kernel does not load the BPF programs", -rc, e) : 0;
+}
+
+static void *map_memory(struct dt_kernel_bpf *k, const char *name, size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		       dt_bpf.bpf_map__fd(map_of(k, name)), 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static int map_rings(struct dt_kernel_bpf *k, struct dt_error *e)
+{
+	k->state = map_memory(k, ".bss", sizeof(*k->state));
+	k->head = map_memory(k, "heads", k->cores * sizeof(*k->head));
+	k->records = map_memory(k, "records", ((size_t)k->cores << k->shift) * sizeof(*k->records));
+	if (k->state && k->head && k->records)
+		return 0;
+	return dt_fail(e, "the rings of the BPF programs can not be mapped: %s", strerror(errno));
+}
+
+static struct bpf_program *program_of(struct dt_kernel_bpf *k, const char *name)
+{
+	return dt_bpf.bpf_object__find_program_by_name(k->object, name);
+}
+
+/* ---- system calls ---- */
+
+/* Has the kernel's table of system calls read, and leaves those in it that are chosen. */
+static int find_calls(struct dt_kernel_bpf *k, struct dt_error *e)
+{
+	uint64_t table = k->calls ? dt_kernel_names_calls(k->names) : 0;
+	struct bpf_test_run_opts o = {
+		.sz = sizeof(o), .ctx_in = &table, .ctx_size_in = sizeof(table)};
+	int calls = dt_bpf.bpf_map__fd(map_of(k, "calls")), rc;
+	size_t found = 0;
+	bool exact;
+
+	rc = dt_bpf.bpf_prog_test_run_opts(dt_bpf.bpf_program__fd(program_of(k, "survey")), &o);
+	if (rc < 0)
+		return refused("the kernel's system calls can not be found", -rc, e);
+	for (uint32_t i = 0; i < DT_BPF_CALLS; i++) {
+		struct dt_kernel_symbol s;
+		uint64_t f = 0;
+
+		if (dt_bpf.bpf_map_lookup_elem(calls, &i, &f) < 0 || !f)
+			continue;
+		if (dt_kernel_names_find(k->names, f, &s) && s.address == f &&
+		    dt_bpf_chosen(k, &s, &exact)) {
+			found++;
+			continue;
+		}
+		f = 0;
+		dt_bpf.bpf_map_update_elem(calls, &i, &f, BPF_ANY);
+	}
+	if (k->calls && !found)
+		return dt_fail(e, "the kernel's table of system calls (sys_call_table) can not be "
+				  "read, so they are not recorded");
+	k->calls = found;
+	return 0;
+}
+
+/* ---- attaching ---- */
+
+/* Loads a program once more, for one function. fd[0]: the program, fd[2]: what attaches it. */
+static int attach(const struct bpf_program *like, enum bpf_attach_type how, uint32_t type,
+		  int fd[3])
+{
+	struct bpf_prog_load_opts o = {
+		.sz = sizeof(o), .expected_attach_type = how, .attach_btf_id = type};
+
+	fd[0] = dt_bpf.bpf_prog_load(BPF_PROG_TYPE_TRACING, "devtrace", "Dual MIT/GPL",
+				     dt_bpf.bpf_program__insns(like),
+				     dt_bpf.bpf_program__insn_cnt(like), &o);
+	if (fd[0] < 0)
+		return fd[0];
+	fd[2] = dt_bpf.bpf_link_create(fd[0], 0, how, NULL);
+	return fd[2];
+}
+
+static void detach(struct dt_bpf_function *f)
+{
+	for (unsigned i = 4; i-- > 0;) {
+		if (f->fd[i] >= 0)
+			close(f->fd[i]);
+		f->fd[i] = -1;
+	}
+}
+
+/* Notes that a function is not recorded. -1 and an error: it was asked for by its name. */
+static int leave_out(struct dt_kernel_bpf *k, const struct dt_bpf_function *f, int err,
+		     struct dt_error *e)
+{
+	if (err == EMFILE || err == ENFILE)
+		return dt_fail(e,
+			       "the kernel's '%s': %s: choose fewer functions, or allow more open "
+			       "files (ulimit -n)",
+			       f->symbol.name, strerror(err));
+	if (f->exact || err == ENOMEM)
+		return dt_fail(
+			e,
+			"BPF may not probe the kernel's '%s': %s; nor may devtrace's module, "
+			"if available_filter_functions of tracefs does not have it",
+			f->symbol.name, strerror(err));
+	dt_bpf_leave_out(&k->refused, f->symbol.name);
+	return 0;
+}
+
+/* Gives each function programs of its own. */
+static int attach_each(struct dt_kernel_bpf *k, struct dt_error *e)
+{
+	const struct bpf_program *enter = program_of(k, "enter"), *leave = program_of(k, "leave");
+	size_t kept = 0;
+
+	for (size_t i = 0; i < k->functions; i++) {
+		struct dt_bpf_function *f = &k->function[i];
+		int rc = attach(enter, BPF_TRACE_FENTRY, f->type, f->fd);
+
+		if (rc >= 0)
+			rc = attach(leave, BPF_TRACE_FEXIT, f->type, f->fd + 1);
+		if (rc >= 0) {
+			k->function[kept++] = *f;
+			continue;
+		}
+		detach(f);
+		if (leave_out(k, f, -rc, e) < 0) {
+			k->functions = kept; /* our caller detaches those before it */
+			return -1;
+		}
+	}
+	k->functions = kept;
+	return 0;
+}
+
+/* Attaches a program to n functions, from the first on. Returns 0 or an error number. */
+static int attach_many(struct dt_kernel_bpf *k, const char *program, const unsigned long *address,
+		       size_t n, uint32_t flags)
+{
+	struct bpf_link_create_opts o = {.sz = sizeof(o)};
+	int fd;
+
+	if (k->links == k->link_room) {
+		size_t room = k->link_room ? 2 * k->link_room : 16;
+		int *more = realloc(k->link, room * sizeof(*more));
+
+		if (!more)
+			return ENOMEM;
+		k->link = more;
+		k->link_room = room;
+	}
+	o.kprobe_multi.flags = flags;
+	o.kprobe_multi.cnt = (uint32_t)n;
+	o.kprobe_multi.addrs = address;
+	fd = dt_bpf.bpf_link_create(dt_bpf.bpf_program__fd(program_of(k, program)), 0,
+				    BPF_TRACE_KPROBE_MULTI, &o);
+	if (fd < 0)
+		return -fd;
+	k->link[k->links++] = fd;
+	return 0;
+}
+
+/*
+ * Attaches the programs to the functions from `at' on. If the kernel refuses some of them it does
+ * not say which: they are found by halves.
+ */
+static int attach_halves(struct dt_kernel_bpf *k, const unsigned long *address, size_t at, size_t n,
+			 struct dt_error *e)
+{
+	int rc = attach_many(k, "entered", address + at, n, 0);
+
+	if (rc == 0) {
+		rc = attach_many(k, "left", address + at, n, BPF_F_KPROBE_MULTI_RETURN);
+		if (rc == 0)
+			return 0;
+		close(k->link[--k->links]);
+	}
+	if (n == 1 || rc == EMFILE || rc == ENFILE || rc == ENOMEM)
+		return leave_out(k, &k->function[at], rc, e);
+	if (attach_halves(k, address, at, n / 2, e) < 0)
+		return -1;
+	return attach_halves(k, address, at + n / 2, n - n / 2, e);
+}
+
+static int attach_functions(struct dt_kernel_bpf *k, struct dt_error *e)
+{
+	unsigned long *address = calloc(k->functions + 1, sizeof(*address));
+	int rc;
+
+	if (!address)
+		return dt_fail(e, "out of memory");
+	for (size_t i = 0; i < k->functions; i++)
+		address[i] = k->function[i].symbol.address;
+	rc = k->functions ? attach_many(k, "entered", address, 1, 0) : 0;
+	k->multi = rc != EOPNOTSUPP;
+	if (rc == 0 && k->functions)
+		close(k->link[--k->links]);
+	if (k->functions && k->multi)
+		rc = attach_halves(k, address, 0, k->functions, e);
+	else if (k->functions)
+		rc = dt_bpf_choose_typed(k, e) < 0 ? -1 : attach_each(k, e);
+	free(address);
+	return rc;
+}
+
+static int attach_tracepoints(struct dt_kernel_bpf *k, struct dt_error *e)
+{
+	static const struct {
+		const char *program;
+		bool calls; /* of system calls; else of processes */
+	} all[4] = {{"forked", false}, {"freed", false}, {"called", true}, {"call", true}};
+
+	for (unsigned i = 0; i < 4; i++) {
+		if (all[i].calls ? !k->calls : k->wanted->everybody)
+			continue;
+		k->tracepoint[i] = dt_bpf.bpf_raw_tracepoint_open(
+			NULL, dt_bpf.bpf_program__fd(program_of(k, all[i].program)));
+		if (k->tracepoint[i] < 0)
+			return refused("the kernel's tracepoints can not be used",
+				       -k->tracepoint[i], e);
+	}
+	return 0;
+}
+
+int dt_bpf_programs_load(struct dt_kernel_bpf *k, struct dt_error *e)
+{
+	libbpf_print_fn_t before;
+	int rc = -1;
+
+	if (!dt_bpf_image_size)
+		return dt_fail(e, "this devtrace was built without clang, which makes the programs "
+				  "for it");
+	said[0] = '\0';
+	before = dt_bpf.libbpf_set_print(on_print);
+	if (load_object(k, e) == 0 && map_rings(k, e) == 0 && find_calls(k, e) == 0 &&
+	    attach_functions(k, e) == 0)
+		rc = attach_tracepoints(k, e);
+	dt_bpf.libbpf_set_print(before);
+	return rc;
+}
+
+void dt_bpf_programs_unload(struct dt_kernel_bpf *k)
+{
+	for (unsigned i = 4; i-- > 0;)
+		if (k->tracepoint[i] >= 0)
+			close(k->tracepoint[i]);
+	while (k->links)
+		close(k->link[--k->links]);
+	free(k->link);
+	for (size_t i = 0; i < k->functions; i++)
+		detach(&k->function[i]);
+	if (k->state)
+		munmap(k->state, sizeof(*k->state));
+	if (k->head)
+		munmap(k->head, k->cores * sizeof(*k->head));
+	if (k->records)
+		munmap(k->records, ((size_t)k->cores << k->shift) * sizeof(*k->records));
+	if (k->object)
+		dt_bpf.bpf_object__close(k->object);
+}
+
+/* Returns how often the kernel has not run a program because it was running on that core. */
+static uint64_t missed(int fd)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+
+	return fd < 0 || dt_bpf.bpf_obj_get_info_by_fd(fd, &info, &size) < 0
+		       ? 0
+		       : info.recursion_misses;
+}
+
+/* Returns how many calls the kernel had no room for, to return by us; from 6.7 on it tells. */
+static uint64_t crowded(int fd)
+{
+	/* struct bpf_link_info of newer kernels than our headers may be of: type, id, program; of
+	 * kprobe.multi: addresses, their number, flags, missed */
+	uint64_t info[16] = {0};
+	uint32_t size = sizeof(info);
+
+	return dt_bpf.bpf_obj_get_info_by_fd(fd, info, &size) < 0 ? 0 : info[4];
+}
+
+uint64_t dt_bpf_programs_missed(const struct dt_kernel_bpf *k)
+{
+	static const char *const other[] = {"call", "called", "entered", "left"};
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < k->functions && !k->multi; i++)
+		n += missed(k->function[i].fd[0]) + missed(k->function[i].fd[1]);
+	for (size_t i = 0; i < k->links; i++)
+		n += crowded(k->link[i]);
+	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++)
+		n += missed(dt_bpf.bpf_program__fd(
+			dt_bpf.bpf_object__find_program_by_name(k->object, other[i])));
+	return n;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Recording the kernel by BPF: what session/kernel-bpf*.c share. */
+#ifndef DT_SESSION_KERNEL_BPF_WORK_H
+#define DT_SESSION_KERNEL_BPF_WORK_H
+
+#include "bpf/record.h"
+#include "session/bpf.h"
+#include "session/kernel-clock.h"
+#include "session/kernel-source.h"
+
+/* A function that is to be recorded, and its programs. */
+struct dt_bpf_function {
+	struct dt_kernel_symbol symbol;
+	uint32_t type; /* of the kernel's BTF; 0: none */
+	bool exact;    /* it was asked for by its name, not by a pattern */
+	/* the programs of entry and exit, and what attaches them, if it has its own; -1: none */
+	int fd[4];
+};
+
+/* What was asked for and is not recorded. */
+struct dt_bpf_left_out {
+	size_t n;
+	char names[64]; /* the first ones */
+};
+
+/* A core's ring. */
+struct dt_bpf_core {
+	uint64_t begin; /* records below that have been read */
+	uint64_t told;	/* lost records that the ring has counted and that have been noted */
+	uint64_t lost, lost_at; /* lost records not reported yet; missing before that position */
+	uint64_t last;		/* ticks of the latest record */
+	struct dt_record *out;	/* what the last take has given */
+	size_t room;
+};
+
+struct dt_kernel_bpf {
+	struct bpf_object *object;
+	struct dt_kernel_names *names;
+	const struct dt_kernel_wanted *wanted; /* while it is opened */
+	struct dt_bpf_function *function;
+	size_t functions, room;
+	struct dt_bpf_left_out untyped, refused;
+	bool multi; /* programs are attached to many functions at once, by: */
+	int *link;
+	size_t links, link_room;
+	size_t calls;	     /* functions of system calls that are recorded */
+	unsigned long small; /* such functions, of 32-bit programs, that are not */
+	int tracepoint[4];   /* what attaches the other programs; -1: none */
+	unsigned cores, shift;
+	struct dt_bpf_head *head;
+	struct dt_bpf_record *records;
+	struct dt_bpf_state *state;
+	struct dt_bpf_core *core;
+	struct dt_kernel_clock clock;
+	uint64_t misses; /* hits at which the kernel has not run the program */
+};
+
+/* Finds the functions that are to be recorded. -1 and an error: there is none, or one that was
+ * asked for by its name can not be. */
+int dt_bpf_choose(struct dt_kernel_bpf *k, struct dt_error *e);
+/* Does a pattern choose this function of the kernel? *exact: by its name. */
+bool dt_bpf_chosen(const struct dt_kernel_bpf *k, const struct dt_kernel_symbol *s, bool *exact);
+/* Leaves only those functions that have one type, since others can not have programs of their own.
+ * -1 and an error as dt_bpf_choose(). */
+int dt_bpf_choose_typed(struct dt_kernel_bpf *k, struct dt_error *e);
+/* Notes a function that is not recorded. */
+void dt_bpf_leave_out(struct dt_bpf_left_out *l, const char *name);
+
+/* Loads the programs and attaches them; nothing is recorded yet. */
+int dt_bpf_programs_load(struct dt_kernel_bpf *k, struct dt_error *e);
+/* Removes them, and what is mapped. */
+void dt_bpf_programs_unload(struct dt_kernel_bpf *k);
+/* Counts the hits that programs have missed so far. */
+uint64_t dt_bpf_programs_missed(const struct dt_kernel_bpf *k);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/kernel-clock.h"
+
+#include <time.h>
+
+#include "arch/arch.h"
+
+/* so far apart readings are: time enough to know the rate by two of them, and so short that what
+ * NTP does to the clock meanwhile is little */
+#define APART 20000000u
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Reads both clocks; the best of several readings, since one can be interrupted. Returns by how
+ * many ticks it may be wrong. */
+static uint64_t read_both(struct dt_kernel_reading *r)
+{
+	uint64_t best = ~0ull;
+
+	for (int i = 0; i < 8; i++) {
+		uint64_t before = dt_ticks(), now = monotonic_ns();
+		uint64_t after = dt_ticks();
+
+		if (after - before >= best)
+			continue;
+		best = after - before;
+		*r = (struct dt_kernel_reading){before + best / 2, now};
+	}
+	return best / 2;
+}
+
+/* Returns the i-th reading; the latest ones are there. */
+static const struct dt_kernel_reading *nth(const struct dt_kernel_clock *c, uint64_t i)
+{
+	return &c->reading[i % DT_KERNEL_READINGS];
+}
+
+void dt_kernel_clock_look(struct dt_kernel_clock *c)
+{
+	struct dt_kernel_reading r;
+	uint64_t error;
+
+	if (c->n && monotonic_ns() - nth(c, c->n - 1)->ns < APART)
+		return;
+	error = read_both(&r);
+	if (c->n && (r.ns <= nth(c, c->n - 1)->ns || r.ticks <= nth(c, c->n - 1)->ticks))
+		return;
+	c->error = error;
+	c->reading[c->n++ % DT_KERNEL_READINGS] = r;
+}
+
+uint64_t dt_kernel_clock_ticks(const struct dt_kernel_clock *c, uint64_t ns)
+{
+	uint64_t last = c->n - 1,
+		 oldest = c->n > DT_KERNEL_READINGS ? c->n - DT_KERNEL_READINGS : 0;
+	const struct dt_kernel_reading *a, *b;
+	double rate;
+
+	/* the segment that it is in; beyond the ends, the first or last one is made longer */
+	while (last > oldest + 1 && nth(c, last - 1)->ns > ns)
+		last--;
+	if (last == oldest)
+		return nth(c, last)->ticks; /* one reading: no rate is known yet */
+	a = nth(c, last - 1);
+	b = nth(c, last);
+	rate = (double)(b->ticks - a->ticks) / (double)(b->ns - a->ns);
+	return b->ticks + (uint64_t)(int64_t)((double)(int64_t)(ns - b->ns) * rate);
+}

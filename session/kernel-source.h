@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who records the kernel for a session: the module's device, or BPF programs where the module is
+ * not loaded. session/kernel.c chooses, and calls them.
+ */
+#ifndef DT_SESSION_KERNEL_SOURCE_H
+#define DT_SESSION_KERNEL_SOURCE_H
+
+#include <sys/types.h>
+
+#include "core/error.h"
+#include "core/record.h"
+#include "session/kernel-names.h"
+
+/* What a source can do; each as the function of session/kernel.h whose name it has. ctx: the
+ * source's own. */
+struct dt_kernel_source_ops {
+	const char *name; /* "module" or "bpf" */
+	bool core_clocks; /* times are of the clock of the core that they were made on */
+	void (*close)(void *ctx);
+	int (*tell)(void *ctx, const char *command, struct dt_error *e);
+	int (*watch)(void *ctx, pid_t pid, struct dt_error *e);
+	int (*start)(void *ctx, struct dt_error *e);
+	void (*stop)(void *ctx);
+	const struct dt_record *(*take)(void *ctx, unsigned core, uint64_t until, size_t *n,
+					uint64_t *lost, size_t *lost_at);
+	int (*written)(void *ctx, unsigned core, uint64_t *records, uint64_t *dropped);
+	/* Writes what the user should know: what is not recorded; "": nothing. */
+	void (*note)(void *ctx, char *text, size_t size);
+};
+
+struct dt_kernel_source {
+	const struct dt_kernel_source_ops *ops;
+	void *ctx;
+};
+
+/* What is to be recorded: dt_kernel_open(). */
+struct dt_kernel_wanted {
+	const char *const *pattern;
+	size_t n;
+	unsigned cores;
+	bool everybody;
+};
+
+/* Opens the module's device. 0; -1 and an error; 1 and an error: it is not loaded. */
+int dt_kernel_module_open(struct dt_kernel_source *s, const struct dt_kernel_wanted *w,
+			  struct dt_error *e);
+/* Loads BPF programs. names must stay as long as the source. */
+int dt_kernel_bpf_open(struct dt_kernel_source *s, const struct dt_kernel_wanted *w,
+		       struct dt_kernel_names *names, struct dt_error *e);
+
+#endif
