@@ -24,10 +24,13 @@ struct dt_budget_function {
 	uint64_t calls, records; /* since the last look; the caller adds to them */
 	bool off;
 	double rate;	   /* calls in a ns of the program's own processor time, when last on */
+	double old;	   /* the same as of the look before that */
 	double cost;	   /* share that its records took then */
 	uint64_t since;	   /* when it went off, or on */
 	uint64_t wait;	   /* for how long it is off before it may be tried; 0: never was off */
 	uint64_t off_time; /* processor time that the program has taken while it is off */
+	bool fresh;	   /* it went off at the last look: rate may be put right at the next */
+	uint64_t before;   /* its calls before that look, if it stayed on then */
 	bool changed;	   /* result: the last look has switched it */
 };
 
@@ -41,7 +44,11 @@ struct dt_budget {
 	bool trying;	  /* a function is on as a trial */
 	struct dt_budget_function *function;
 	size_t n;
-	uint64_t fixed; /* records since the last look of what can not be switched off */
+	uint64_t fixed;	  /* records since the last look of what can not be switched off */
+	uint64_t between; /* records while functions were switched: in none of these times */
+	/* of the time before the last look, if functions went off then (otherwise cut_ns is 0): the
+	 * processor time, that of the program itself as far as is known, and of the hooks; ns */
+	double cut_ns, cut_own, cut_hooks;
 };
 
 /*
@@ -51,7 +58,9 @@ struct dt_budget {
  */
 uint64_t dt_budget_look(struct dt_budget *b, uint64_t now, uint64_t cpu_ns, bool *looked);
 
-/* Returns how many calls of a function that is off are thought to have been made since. */
-uint64_t dt_budget_missed(const struct dt_budget_function *f);
+/* Returns how many calls of a function are thought to have been made in so much of the program's
+ * own processor time, with so many in a ns before, and after (negative: not known): by their mean.
+ */
+uint64_t dt_budget_missed(double before, double after, uint64_t own_ns);
 
 #endif
