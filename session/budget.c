@@ -83,12 +83,16 @@ static void note_cut(struct dt_budget *b, double own, double cpu, double records
 /* Takes the counts, and returns what the records have cost in ns. */
 static double measure(struct dt_budget *b, double own)
 {
+	bool any_kept = false;
 	double each = b->hook_ns + b->taking_ns, spent = (double)(b->fixed + b->between) * each;
 
 	for (size_t i = 0; i < b->n; i++) {
 		struct dt_budget_function *f = &b->function[i];
 
 		f->changed = false;
+		if (f->kept)
+			b->kept_spent += (double)f->records * each;
+		any_kept |= f->kept;
 		if (f->off) {
 			f->off_time += (uint64_t)own;
 			continue;
@@ -98,6 +102,7 @@ static double measure(struct dt_budget *b, double own)
 		f->cost = (double)f->records * each / own;
 		spent += (double)f->records * each;
 	}
+	b->kept_own += any_kept ? own : 0;
 	return spent;
 }
 
@@ -142,7 +147,7 @@ static struct dt_budget_function **sorted(const struct dt_budget *b, bool off, s
 
 	*n = 0;
 	for (size_t i = 0; list && i < b->n; i++)
-		if (b->function[i].off == off)
+		if (b->function[i].off == off && !b->function[i].kept)
 			list[(*n)++] = &b->function[i];
 	if (*n)
 		qsort(list, *n, sizeof(*list), by_cost);
@@ -161,6 +166,20 @@ static void cut(struct dt_budget *b, uint64_t now, double own)
 		put_off(list[i], now);
 	}
 	free(list);
+}
+
+/* Switches on what must not be off any more. */
+static void keep(struct dt_budget *b, uint64_t now)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		struct dt_budget_function *f = &b->function[i];
+
+		if (!f->kept || !f->off)
+			continue;
+		f->off = false;
+		f->changed = true;
+		f->since = now;
+	}
 }
 
 /* Switches functions on, the cheapest first: what fits, and one that is to be tried. */
@@ -206,14 +225,19 @@ uint64_t dt_budget_look(struct dt_budget *b, uint64_t now, uint64_t cpu_ns, bool
 	for (size_t i = 0; i < b->n; i++)
 		records += b->function[i].off ? 0 : (double)b->function[i].records;
 	*looked = cpu_ns >= LEAST_NS;
-	if (!*looked)
+	if (!*looked) {
+		for (size_t i = 0; i < b->n; i++)
+			b->function[i].changed = false;
+		keep(b, now);
 		return passed;
+	}
 	own = own_time(b, cpu_ns, records);
 	if (b->cut_ns > 0)
 		put_right(b, own);
 	b->allowed = b->share * own;
 	b->spent = measure(b, own);
 	save(b, b->allowed - b->spent);
+	keep(b, now);
 	/* a trial has told what it was for; otherwise what was left over may be used */
 	if (b->spent > b->allowed && (b->left < 0 || b->trying))
 		cut(b, now, own);

@@ -31,6 +31,7 @@ struct dt_budget_function {
 	uint64_t off_time; /* processor time that the program has taken while it is off */
 	bool fresh;	   /* it went off at the last look: rate may be put right at the next */
 	uint64_t before;   /* its calls before that look, if it stayed on then */
+	bool kept;	   /* by the caller: it must not be off */
 	bool changed;	   /* result: the last look has switched it */
 };
 
@@ -41,7 +42,10 @@ struct dt_budget {
 	double left;	  /* ns that were allowed and not taken, or (negative) were taken beyond */
 	double allowed;	  /* ns, as of the last look... */
 	double spent;	  /* ...and what records have cost */
-	bool trying;	  /* a function is on as a trial */
+	/* ns, all looks together: what records of functions that must not be off have cost, and the
+	 * program's own processor time meanwhile */
+	double kept_spent, kept_own;
+	bool trying; /* a function is on as a trial */
 	struct dt_budget_function *function;
 	size_t n;
 	uint64_t fixed;	  /* records since the last look of what can not be switched off */
@@ -54,7 +58,8 @@ struct dt_budget {
 /*
  * Looks at what was counted since the last look: in cpu_ns of the program's processor time. Sets
  * off and changed of each function, and begins to count anew. Returns after how many ns to look
- * again. With too little processor time to tell anything, it goes on counting: *looked is false.
+ * again. With too little processor time to tell anything, it goes on counting: *looked is false,
+ * and only what is kept is switched on.
  */
 uint64_t dt_budget_look(struct dt_budget *b, uint64_t now, uint64_t cpu_ns, bool *looked);
 

@@ -14,6 +14,7 @@
 #include "session/budget.h"
 #include "session/describe.h"
 #include "session/ranges.h"
+#include "session/sieve.h"
 #include "session/thread-table.h"
 
 #define BUSY_TRIES 20 /* of changing a process that can not stand still, a millisecond apart */
@@ -73,6 +74,8 @@ struct dt_throttle {
 	uint64_t noted;	      /* ns, when what is off was noted last */
 	bool late;	      /* something is not in all processes yet */
 	bool no_memory;
+	uint64_t changes; /* dt_sieve_changes() when it was asked what must not be off */
+	size_t kept_n;	  /* functions that there were then */
 };
 
 int dt_throttle_check(const struct dt_options *o, struct dt_error *e)
@@ -84,9 +87,6 @@ int dt_throttle_check(const struct dt_options *o, struct dt_error *e)
 			   : o->kernel		       ? "-k"
 			   : o->filter		       ? "--filter"
 			   : o->sums		       ? "--sum"
-			   : o->until		       ? "--until"
-			   : o->signals		       ? "--signal"
-			   : o->snapshots	       ? "--snapshot"
 			   : o->backtrace	       ? "--backtrace"
 						       : NULL;
 
@@ -302,6 +302,52 @@ static void add_all(struct dt_session *s, struct dt_throttle *k)
 	k->used = 0;
 	k->budget.fixed += k->unknown;
 	k->unknown = 0;
+}
+
+/* ---- what must not be off: triggers wait for it ---- */
+
+/* Has functions stay on that those jump to which do: their calls end there. Returns whether there
+ * were such. */
+static bool keep_landings(struct dt_throttle *k, size_t i)
+{
+	const struct dt_file *file = k->function[i].file;
+	bool any = false;
+
+	for (size_t at = 0; at < file->elf->sites; at++) {
+		const struct dt_elf_site *site = &file->elf->site[at];
+		uint32_t p = site->target && site->function == k->function[i].address
+				     ? *place_of(k, file, site->target)
+				     : 0;
+
+		if (p && !k->budget.function[p - 1].kept)
+			any = k->budget.function[p - 1].kept = true;
+	}
+	return any;
+}
+
+/* Asks what must not be off, where that may have changed. */
+static void keep(struct dt_session *s, struct dt_throttle *k)
+{
+	uint64_t changes = s->sieve ? dt_sieve_changes(s->sieve) : 0;
+	bool is_main, more = true;
+
+	if (!s->sieve || (changes == k->changes && k->budget.n == k->kept_n))
+		return;
+	k->changes = changes;
+	k->kept_n = k->budget.n;
+	for (size_t i = 0; i < k->budget.n; i++) {
+		struct function *f = &k->function[i];
+
+		if (!f->row && f->module)
+			f->row = (uint32_t)dt_describe_caller(s, f->module, f->address, f->address,
+							      &is_main);
+		k->budget.function[i].kept = f->row && dt_sieve_waits_for(s->sieve, f->row);
+	}
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < k->budget.n; i++)
+			more |= k->budget.function[i].kept && keep_landings(k, i);
+	}
 }
 
 /* ---- processor time ---- */
@@ -522,6 +568,7 @@ static bool compare(struct dt_session *s, struct dt_throttle *k)
 
 	pass_time(s, k);
 	add_all(s, k);
+	keep(s, k);
 	measure_taking(s, k);
 	k->next = now + dt_budget_look(&k->budget, now, k->pending, &looked);
 	if (looked) {
@@ -531,7 +578,6 @@ static bool compare(struct dt_session *s, struct dt_throttle *k)
 	if (now > k->noted + NOTED_NS)
 		dt_throttle_note(s);
 	for (size_t i = 0; i < k->budget.n; i++) {
-		k->budget.function[i].changed &= looked;
 		any |= k->budget.function[i].changed;
 	}
 	return any || k->late;
@@ -599,5 +645,7 @@ void dt_throttle_end(struct dt_session *s)
 			dt_format(r->off_most, sizeof(r->off_most), "%s", named ? named->name : "");
 		}
 	}
+	if (k->budget.kept_spent > k->budget.share * k->budget.kept_own)
+		r->kept_share = k->budget.kept_spent / k->budget.kept_own;
 	r->off_all = off && off == k->budget.n;
 }

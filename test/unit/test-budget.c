@@ -183,6 +183,33 @@ static void test_another_program_puts_nothing_right(void **state)
 	}
 }
 
+/* What must not be off stays on, or comes back at once, whatever it costs; what it takes is told.
+ */
+static void test_what_is_kept(void **state)
+{
+	struct program p;
+	bool looked;
+
+	(void)state;
+	begin(&p, 0.05);
+	p.function[0].kept = true;
+	run(&p, 20);
+	assert_false(p.function[0].off);
+	assert_true(p.function[1].off);
+	assert_true(p.budget.kept_spent > 0.55 * p.budget.kept_own);
+	assert_true(p.budget.kept_spent < 0.65 * p.budget.kept_own);
+	p.function[1].kept = true;
+	dt_budget_look(&p.budget, p.now, 1000, &looked);
+	assert_false(looked);
+	assert_true(p.function[1].changed && !p.function[1].off);
+	p.function[0].kept = p.function[1].kept = false;
+	run(&p, 0.3);
+	assert_true(p.function[0].off);
+	p.function[0].kept = true;
+	run(&p, 0.1);
+	assert_false(p.function[0].off);
+}
+
 static void test_too_little_time(void **state)
 {
 	struct program p;
@@ -208,6 +235,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_missed),
 		cmocka_unit_test(test_what_stays_on_puts_it_right),
 		cmocka_unit_test(test_another_program_puts_nothing_right),
+		cmocka_unit_test(test_what_is_kept),
 		cmocka_unit_test(test_too_little_time),
 	};
 
