@@ -84,7 +84,7 @@ static void note_cut(struct dt_budget *b, double own, double cpu, double records
 static double measure(struct dt_budget *b, double own)
 {
 	bool any_kept = false;
-	double each = b->hook_ns + b->taking_ns, spent = (double)(b->fixed + b->between) * each;
+	double each = b->hook_ns + b->taking_ns, spent = (double)b->fixed * each;
 
 	for (size_t i = 0; i < b->n; i++) {
 		struct dt_budget_function *f = &b->function[i];
@@ -236,7 +236,8 @@ uint64_t dt_budget_look(struct dt_budget *b, uint64_t now, uint64_t cpu_ns, bool
 		put_right(b, own);
 	b->allowed = b->share * own;
 	b->spent = measure(b, own);
-	save(b, b->allowed - b->spent);
+	/* what came between is paid for, but nobody is to go off for it: it is over */
+	save(b, b->allowed - b->spent - (double)b->between * (b->hook_ns + b->taking_ns));
 	keep(b, now);
 	/* a trial has told what it was for; otherwise what was left over may be used */
 	if (b->spent > b->allowed && (b->left < 0 || b->trying))

@@ -210,6 +210,21 @@ static void test_what_is_kept(void **state)
 	assert_false(p.function[0].off);
 }
 
+/* Records made while functions were switched are paid for by later trials; nothing goes off. */
+static void test_what_came_between(void **state)
+{
+	struct program p;
+
+	(void)state;
+	begin(&p, 0.08);
+	run(&p, 0.1);
+	assert_true(p.function[0].off && !p.function[1].off);
+	p.budget.between = 1000000;
+	run(&p, 0.1);
+	assert_false(p.function[1].off || p.function[2].off || p.function[3].off);
+	assert_true(p.budget.left < 0);
+}
+
 static void test_too_little_time(void **state)
 {
 	struct program p;
@@ -236,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_what_stays_on_puts_it_right),
 		cmocka_unit_test(test_another_program_puts_nothing_right),
 		cmocka_unit_test(test_what_is_kept),
+		cmocka_unit_test(test_what_came_between),
 		cmocka_unit_test(test_too_little_time),
 	};
 
