@@ -52,6 +52,12 @@ static double seconds(const struct rows *k, uint64_t ticks)
 	return (double)(int64_t)(ticks - k->begin) * dt_reader_ns_per_tick(k->reader) / 1e9;
 }
 
+/* Returns how many calls they would be at a rate. */
+static unsigned long long at(const struct dt_budget_row *x, double rate)
+{
+	return (unsigned long long)(rate * (double)x->cpu_ns / 1e9 + 0.5);
+}
+
 static void print_row(const struct rows *k, const struct dt_budget_row *x)
 {
 	const char *name = dt_reader_function_name(k->reader, x->function);
@@ -59,9 +65,15 @@ static void print_row(const struct rows *k, const struct dt_budget_row *x)
 
 	printf("%s: not recorded from %.3f s to %s", name, seconds(k, x->begin),
 	       x->end ? "" : "the end, ");
-	printf("%.3f s; %llu calls estimated by the rate before (%.0f in a second of the program's "
-	       "processor time)\n",
-	       end, (unsigned long long)x->calls, x->rate);
+	printf("%.3f s; %llu calls estimated by the rate%s before", end,
+	       (unsigned long long)x->calls, x->rate_after < 0 ? "" : "s");
+	if (x->rate_after < 0) {
+		printf(" (%.0f in a second of the program's processor time)\n", x->rate);
+		return;
+	}
+	printf(" and after (%.0f and %.0f in a second of the program's processor time: %llu and "
+	       "%llu calls)\n",
+	       x->rate, x->rate_after, at(x, x->rate), at(x, x->rate_after));
 }
 
 static void print_json(const struct rows *k, const struct dt_budget_row *x)
@@ -72,6 +84,11 @@ static void print_json(const struct rows *k, const struct dt_budget_row *x)
 	if (x->end)
 		dt_object_ns("to", seconds(k, x->end) * 1e9);
 	dt_object_number("calls_estimated", x->calls);
+	dt_object_text("estimated_by",
+		       x->rate_after < 0 ? "rate before" : "rates before and after");
+	dt_object_number("calls_by_rate_before", x->cpu_ns ? at(x, x->rate) : x->calls);
+	if (x->rate_after >= 0)
+		dt_object_number("calls_by_rate_after", at(x, x->rate_after));
 	dt_object_end();
 }
 

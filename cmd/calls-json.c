@@ -373,6 +373,18 @@ void dt_calls_json_loss(struct calls *k, uint32_t tid, uint64_t lost, uint64_t b
 	dt_out_used(k->out, (size_t)(stpcpy(p, "}\n") - from));
 }
 
+void dt_calls_json_off(struct calls *k, uint32_t tid, const struct dt_budget_row *x)
+{
+	char *p, *from;
+
+	begin_line(k, "off", tid, x->begin);
+	dt_json_member(k->out, ", \"function\": ", dt_reader_function_name(k->reader, x->function));
+	from = dt_out_room(k->out, DT_JSON_PIECE);
+	p = put_ns(k, from, ", \"off_ns\": ", x->end - x->begin, true);
+	p = dt_json_decimal(p, ", \"calls_estimated\": ", x->calls);
+	dt_out_used(k->out, (size_t)(stpcpy(p, "}\n") - from));
+}
+
 void dt_calls_json_text(struct calls *k, const char *type, uint32_t tid, uint64_t ticks,
 			const char *text, size_t n)
 {

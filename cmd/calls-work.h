@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyse/chosen.h"
+#include "analyse/missed.h"
 #include "analyse/pair.h"
 #include "cmd/fields.h"
 #include "cmd/kept-lines.h"
@@ -120,8 +121,12 @@ struct calls {
 	uint64_t ns_per_tick_32; /* nanoseconds of a tick, times 2^32 */
 	struct output *output;
 	size_t outputs;
-	uint32_t last_tid; /* the thread whose output was used last, */
-	struct output *to; /* and that output */
+	uint32_t last_tid;	 /* the thread whose output was used last, */
+	struct output *to;	 /* and that output */
+	struct dt_missed missed; /* what was off because of a budget, where that is said... */
+	size_t missed_at;	 /* ...up to here, in this thread (without --merge) */
+	uint32_t missed_tid;
+	bool *called; /* by function: it has been, in this thread */
 	struct dt_keep keep;
 	struct dt_out *out;
 	char (*duration)[16]; /* texts of the durations below `shorts' ticks */
@@ -160,6 +165,14 @@ static inline struct output *dt_calls_output(struct calls *k, uint32_t tid)
 		return k->to;
 	return dt_calls_find_output(k, tid);
 }
+
+/* ---- calls-missed.c ---- */
+
+/* Reads when functions were off. -1 and the error; dt_calls_missed_free() either way. */
+int dt_calls_missed_begin(struct calls *k, struct dt_error *e);
+void dt_calls_missed_free(struct calls *k);
+/* Says what went off up to a time, inside of the calls that are open in a thread. */
+void dt_calls_missed_until(struct calls *k, uint32_t tid, uint64_t ticks);
 
 /* ---- calls-fields.c ---- */
 
@@ -315,6 +328,8 @@ void dt_calls_json_thread(struct calls *k, uint32_t tid);
 void dt_calls_json_loss(struct calls *k, uint32_t tid, uint64_t lost, uint64_t begin, uint64_t end);
 void dt_calls_json_point(struct calls *k, const struct dt_site *site, const struct dt_record *r);
 /* A line that has only a text. */
+/* A function went off, because of a budget. */
+void dt_calls_json_off(struct calls *k, uint32_t tid, const struct dt_budget_row *x);
 void dt_calls_json_text(struct calls *k, const char *type, uint32_t tid, uint64_t ticks,
 			const char *text, size_t n);
 

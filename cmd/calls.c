@@ -123,6 +123,11 @@ static void on_begin(void *ctx, const struct dt_call *c)
 	const uint32_t *caller = dt_pair_caller_note(k->pair);
 
 	*c->note = new_note(k, caller, c->function);
+	if (__builtin_expect(k->missed.n != 0, 0)) {
+		dt_calls_missed_until(k, c->tid, c->begin);
+		if (dt_missed_has(&k->missed, c->function))
+			k->called[c->function] = true;
+	}
 	if (k->choice.filter)
 		dt_chosen_begin(&k->choice, c);
 	if (*c->note & SHOWN && !k->late && caller && !(*caller & OPENED)) {
@@ -179,6 +184,8 @@ static void on_end(void *ctx, const struct dt_call *c)
 	struct calls *k = ctx;
 
 	end_call(k, c);
+	if (__builtin_expect(k->missed.n != 0, 0))
+		dt_calls_missed_until(k, c->tid, c->end);
 	if (__builtin_expect(k->fulls.n != 0, 0))
 		dt_full_forget(&k->fulls, c->id);
 }
@@ -272,6 +279,9 @@ static int run(struct calls *k)
 	k->single = (k->only_failed || k->choice.filter) && !k->backtrace;
 	k->failures.meanings = dt_meanings_of(k->reader);
 	k->until = range.to ? range.to : UINT64_MAX;
+	/* among calls that were chosen one by one, nothing is said of others */
+	if (!k->late && dt_calls_missed_begin(k, &e) < 0)
+		return dt_cmd_fail("%s", e.text);
 	if (dt_reader_pauses(k->reader, on_pause, k) < 0)
 		return dt_cmd_fail("the pauses in the file can not be read");
 	if (!make_output(k, &events))
@@ -518,6 +528,7 @@ int dt_cmd_calls(int argc, char **argv)
 	dt_formats_free(&k.formats);
 	dt_last_lines_free(&k.last);
 	dt_backtraces_free(&k.backtraces);
+	dt_calls_missed_free(&k);
 	free(k.thread);
 	free(k.shown);
 	free(k.waiting);

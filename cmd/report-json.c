@@ -103,6 +103,18 @@ static void print_times(const struct report *o, const struct dt_function_stats *
 	dt_object_ns("max", (double)f->max * ns);
 }
 
+/* What is not in the other fields, because of a budget. */
+static void print_missed(const struct report *o, uint32_t function)
+{
+	struct dt_missed_sum m = dt_report_missed(o, function);
+
+	if (!m.times)
+		return;
+	dt_object_ns("off", (double)m.ticks * dt_reader_ns_per_tick(o->reader));
+	dt_object_number("off_times", m.times);
+	dt_object_number("off_calls_estimated", m.calls);
+}
+
 static void print_row(const struct report *o, const struct dt_function_stats *f)
 {
 	double ns = dt_reader_ns_per_tick(o->reader);
@@ -113,6 +125,7 @@ static void print_row(const struct report *o, const struct dt_function_stats *f)
 	else
 		print_function(o, f->function);
 	print_counts(f);
+	print_missed(o, f->function);
 	if (f->timed)
 		print_times(o, f, f->total, f->self);
 	if (o->failed)

@@ -114,6 +114,11 @@ const struct dt_function_stats *dt_report_held(const struct report *o)
 	return o->held.functions && o->held.function[0].timed ? &o->held.function[0] : NULL;
 }
 
+struct dt_missed_sum dt_report_missed(const struct report *o, uint32_t function)
+{
+	return dt_missed_of(&o->missed, function, o->from, o->to);
+}
+
 static const char *why_text(const char *word)
 {
 	static const char *const text[][2] = {{"room", "for room"},
@@ -264,6 +269,7 @@ static void print_row(const struct report *o, const struct names *w, const struc
 {
 	unsigned room = w->width[w->n - 1];
 	char marks[512], text[TEXT];
+	struct dt_missed_sum missed;
 
 	dt_report_print_columns(o, row->s, false);
 	for (unsigned i = 0; i < w->n; i++)
@@ -271,7 +277,14 @@ static void print_row(const struct report *o, const struct names *w, const struc
 			   i + 1 == w->n);
 	dt_reasons_print(&o->reasons, row->s->function);
 	dt_marks_of_function(row->s, marks, sizeof(marks));
-	puts(marks);
+	fputs(marks, stdout);
+	missed = dt_report_missed(o, row->s->function);
+	if (missed.times)
+		printf("  (off for %.3f s of the time to keep to the budget: some %llu calls more, "
+		       "an estimate)",
+		       (double)missed.ticks * dt_reader_ns_per_tick(o->reader) / 1e9,
+		       (unsigned long long)missed.calls);
+	putchar('\n');
 }
 
 void dt_report_print_table(struct report *o, const struct dt_stats_row *row, size_t n)

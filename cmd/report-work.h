@@ -6,6 +6,7 @@
 
 #include "analyse/chosen.h"
 #include "analyse/groups.h"
+#include "analyse/missed.h"
 #include "analyse/stats.h"
 #include "cmd/fields.h"
 #include "cmd/open.h"
@@ -68,7 +69,8 @@ struct report {
 	uint64_t others[256];  /* numbers of records that are no entries or exits, by kind */
 	uint64_t from, to;     /* ticks: the range */
 	struct dt_report_run run;
-	struct dt_stats held; /* the waits for the tracer, as the calls of one function */
+	struct dt_stats held;	 /* the waits for the tracer, as the calls of one function */
+	struct dt_missed missed; /* because of a budget; nothing where rows are not functions */
 	struct why {
 		char word[16];
 		uint64_t times;
@@ -84,6 +86,8 @@ bool dt_report_can_group(const struct report *o);
 /* Writes what a group has at one of its keys, for people. */
 void dt_report_part(const struct report *o, uint32_t group, enum dt_group_key key, char *text,
 		    size_t size);
+/* Returns the calls of a row that were not recorded, because of a budget. */
+struct dt_missed_sum dt_report_missed(const struct report *o, uint32_t function);
 /* Returns the sums of the waits for the tracer; NULL: there were none. */
 const struct dt_function_stats *dt_report_held(const struct report *o);
 void dt_report_print_table(struct report *o, const struct dt_stats_row *row, size_t n);

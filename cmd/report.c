@@ -271,6 +271,10 @@ static int read_all(struct report *o, const struct dt_reader_range *range, const
 	if (!dt_reader_summary(r, &s, NULL))
 		o->from = range->from > s.min_ticks ? range->from : s.min_ticks;
 	o->to = range->to ? range->to : UINT64_MAX;
+	/* of those that were missed, it is not known which a filter means */
+	if (!o->groups.keys && !o->choice.filter && !o->failed &&
+	    dt_missed_read(&o->missed, r, &e) < 0)
+		return dt_cmd_fail("%s", e.text);
 	dt_reader_helds(r, on_held, o);
 	free(o->shown);
 	o->shown = dt_cmd_shown(r, &o->select);
@@ -365,6 +369,7 @@ out:
 	dt_failures_free(&o->failures);
 	dt_reasons_free(&o->reasons);
 	dt_groups_free(&o->groups);
+	dt_missed_free(&o->missed);
 	return status;
 }
 

@@ -506,6 +506,30 @@ const char *dt_filter_beyond_calls(const struct dt_filter *f)
 			      : NULL;
 }
 
+const char *dt_filter_beyond_missing(const struct dt_filter *f)
+{
+	for (unsigned i = 0; i < f->terms; i++)
+		if (f->term[i].what == DEPTH)
+			return "depth";
+	return f->caller.n ? "caller:" : NULL;
+}
+
+bool dt_filter_names(const struct dt_filter *f)
+{
+	bool file = false;
+
+	for (unsigned i = 0; i < f->file.n; i++)
+		file |= !f->file.remove[i];
+	return file || (f->functions.n && !dt_selection_rest(&f->functions));
+}
+
+bool dt_filter_is_named(struct dt_filter *f, uint32_t function)
+{
+	return is_wanted(f, function) ||
+	       (f->looks_around &&
+		dt_filter_around(f, 0, function) & (DT_AROUND_IN | DT_AROUND_OUT));
+}
+
 const char *dt_filter_beyond_recording(const struct dt_filter *f)
 {
 	for (unsigned i = 0; i < f->terms; i++)

@@ -117,6 +117,15 @@ bool dt_filter_is_request(struct dt_filter *f, uint32_t function);
  * functions and what is known of a call; NULL: there is none. */
 const char *dt_filter_beyond_calls(const struct dt_filter *f);
 
+/* Returns the beginning of the first word that means something else where the calls of some
+ * functions are not there, though those of the functions that it names are: "depth", "caller:";
+ * NULL: there is none. */
+const char *dt_filter_beyond_missing(const struct dt_filter *f);
+/* Returns whether it names functions, or their source files; and whether a function is one of them,
+ * or of those of `in:' and `-in:'. */
+bool dt_filter_names(const struct dt_filter *f);
+bool dt_filter_is_named(struct dt_filter *f, uint32_t function);
+
 /* The same of what can not be chosen by while recording: events, values. */
 const char *dt_filter_beyond_recording(const struct dt_filter *f);
 

@@ -63,7 +63,7 @@ static int refuse(const struct dt_session *s, const char *command, struct dt_err
 		return dt_fail(e,
 			       "%s: this session reads its records at the end only (-p overwrite)",
 			       command);
-	if (s->throttle && !dt_word_is(command, "snapshot"))
+	if (s->throttle && (dt_word_is(command, "filter") || dt_word_is(command, "sum")))
 		return refuse_budget(command, e);
 	if (s->has_log && dt_word_is(command, "snapshot"))
 		return dt_fail(e, "snapshot: this session has no trace file (-o)");
@@ -354,8 +354,6 @@ static int snapshot(struct dt_session *s, const struct dt_asker *who, char *cons
 			return dt_fail(e, "snapshot: nothing is being recorded");
 		return dt_snapshot_wait(s, dt_snapshot_ask(s, text, "a command"), e);
 	}
-	if (s->throttle)
-		return refuse_budget("snapshot ... if", e);
 	length = dt_sieve_snapshot(text, &words, &why);
 	if (length < 0)
 		return dt_fail(e, "snapshot: %s", why.text);

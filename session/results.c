@@ -110,6 +110,13 @@ static void say_stacks(const struct dt_results *r, const struct dt_options *o,
 static void say_budget(const struct dt_results *r, const struct dt_options *o,
 		       const struct dt_say *say)
 {
+	if (r->kept_share > 0)
+		dt_say(say,
+		       "--budget: functions that --until, --signal or --snapshot wait for are "
+		       "never off; recording these alone took %lu.%lu %% of the program's processor "
+		       "time, more than the budget: fewer of them keep to it",
+		       (unsigned long)(r->kept_share * 100),
+		       (unsigned long)(r->kept_share * 1000) % 10);
 	if (!r->off_functions)
 		return;
 	if (r->off_all)

@@ -27,6 +27,8 @@ struct dt_results {
 	 * many calls they are thought to have made then, and the one with most of these */
 	uint64_t off_functions, off_times, off_calls;
 	char off_most[128];
+	double kept_share; /* what triggers wait for has taken so much, more than the budget; or 0
+			    */
 	bool off_all; /* in the end, all that was called was off: the budget is too small for any */
 	uint64_t stalls;     /* how often a thread waited for room in a ring */
 	bool left_as_it_was; /* there was no record, so the trace file is the one from before */

@@ -496,6 +496,10 @@ size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 	confine(s);
 	asked(s);
 	dt_session_device_tick(s);
+	/* rings are read when they are half full: where a program makes few records, rates would be
+	 * half of what they are */
+	if (dt_throttle_due(s))
+		dt_recorder_drain(s);
 	dt_throttle_look(s);
 	dt_session_jit_look(s);
 	for (struct dt_target *t = s->first; t; t = t->next)

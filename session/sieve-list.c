@@ -94,12 +94,15 @@ int dt_sieve_add(struct dt_sieve *v, const char *name, int signal, const char *w
 		goto fail;
 	if (dt_sums_filter(v->sums, w->n - 1))
 		beyond = dt_filter_beyond_calls(dt_sums_filter(v->sums, w->n - 1));
-	if (dt_sieve_refuse(beyond, "", e)) {
+	if (dt_sieve_refuse(beyond, "", e) ||
+	    (v->session->throttle &&
+	     dt_sieve_refuse_missing(dt_sums_filter(v->sums, w->n - 1), e))) {
 		dt_sums_remove(v->sums, w->n - 1);
 		goto fail;
 	}
 	add_to_notes(v);
 	dt_sieve_sums_texts(v);
+	w->changes++;
 	return 0;
 fail:
 	dt_sieve_words_remove(w, w->n - 1);
@@ -123,6 +126,7 @@ int dt_sieve_remove(struct dt_sieve *v, size_t i, struct dt_error *e)
 	remove_from_notes(v, i);
 	dt_sums_remove(v->sums, i);
 	dt_sieve_words_remove(&v->words, i);
+	v->words.changes++;
 	dt_sieve_sums_texts(v);
 	return rewrite(v, e);
 }
@@ -131,5 +135,6 @@ int dt_sieve_clear(struct dt_sieve *v, size_t i, struct dt_error *e)
 {
 	dt_sums_clear(v->sums, i);
 	v->words.at[i].acted = false;
+	v->words.changes++;
 	return rewrite(v, e);
 }

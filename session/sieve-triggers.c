@@ -32,6 +32,46 @@ static void send(struct dt_sieve *v, uint32_t pid, int number)
 				   : "gone");
 }
 
+int dt_sieve_refuse_missing(const struct dt_filter *f, struct dt_error *e)
+{
+	const char *word = f ? dt_filter_beyond_missing(f) : NULL;
+
+	if (word)
+		return dt_fail(e,
+			       "%s: with a budget, calls of functions that are off are not seen "
+			       "around others; in:FUNCTION can be waited for",
+			       word);
+	return f && dt_filter_names(f)
+		       ? 0
+		       : dt_fail(e,
+				 "with a budget, what is waited for has to name functions, as in "
+				 "'open time>10ms': these are never off, of others calls would be "
+				 "missed");
+}
+
+uint64_t dt_sieve_changes(const struct dt_sieve *v)
+{
+	return v->words.changes;
+}
+
+bool dt_sieve_waits_for(const struct dt_sieve *v, uint32_t function)
+{
+	const char *name = function < v->functions ? v->function[function].name : NULL;
+	bool waits = false;
+
+	for (size_t i = 0; i < v->words.n; i++) {
+		const struct dt_sieve_word *w = &v->words.at[i];
+		struct dt_filter *f = dt_sums_filter(v->sums, i);
+
+		if (w->signal == DT_SIEVE_SUM || w->signal == DT_SIEVE_BACKTRACE || w->acted || !f)
+			continue;
+		/* a part that the compiler split off may have a function's exit; it is rarely hot
+		 */
+		waits |= dt_filter_is_named(f, function) || (name && strstr(name, ".cold"));
+	}
+	return waits;
+}
+
 void dt_sieve_act(struct dt_sieve *v, const struct dt_call *c, uint32_t pid)
 {
 	struct dt_session *s = v->session;
@@ -45,6 +85,7 @@ void dt_sieve_act(struct dt_sieve *v, const struct dt_call *c, uint32_t pid)
 		    !dt_sums_totals(v->sums, i).calls)
 			continue;
 		w->acted = true;
+		v->words.changes++;
 		dt_format(call, sizeof(call), "a call of %.100s in thread %u that took %lu us",
 			  name ? name : "?", dt_lives_number(s, c->tid),
 			  (unsigned long)((double)dt_call_ticks(c) / s->ticks_per_ns / 1000));

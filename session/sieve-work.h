@@ -153,6 +153,7 @@ struct dt_sieve_words {
 	} at[DT_SUMS_MOST];
 	size_t n;
 	unsigned numbers; /* sums that have had a number for a name */
+	uint64_t changes; /* of what triggers wait for */
 	size_t backtrace; /* 1 + the place of the one that says of which calls the stacks are kept;
 			     0: none does */
 };
@@ -240,6 +241,10 @@ struct dt_meanings dt_sieve_meanings(const struct dt_sieve *v, double ns_per_tic
 /* Refuses a word that only readers of traces can choose by. Returns -1 if there is one. also: what
  * can be chosen by besides calls. */
 int dt_sieve_refuse(const char *word, const char *also, struct dt_error *e);
+
+/* Refuses words of a trigger that mean nothing where a budget switches functions off. Returns -1
+ * then. */
+int dt_sieve_refuse_missing(const struct dt_filter *f, struct dt_error *e);
 
 /* Makes a filter for the sieve. */
 struct dt_filter *dt_sieve_filter(const struct dt_sieve *v, const char *words, struct dt_error *e);

@@ -99,6 +99,8 @@ int dt_sieve_check_sums(const struct dt_options *o, struct dt_error *e)
 	s = sums_of(&w, &m, e);
 	if (s)
 		rc = dt_sieve_refuse(dt_sums_beyond_calls(s), "", e);
+	for (size_t i = 0; rc == 0 && o->budget && i < w.n; i++)
+		rc = dt_sieve_refuse_missing(dt_sums_filter(s, i), e);
 	dt_sums_free(s);
 	dt_sieve_words_free(&w);
 	return rc;

@@ -156,6 +156,11 @@ char *dt_sieve_table(const struct dt_sieve *v, size_t i, uint64_t rows);
  * at the end, when all that can come has come (session/sieve-unmet.c). */
 void dt_sieve_unmet(const struct dt_sieve *v, const struct dt_say *say);
 
+/* Returns whether triggers wait for calls of a function, by its row, or for calls in them: a budget
+ * has to leave it on. The answers may be others when *changes is. */
+bool dt_sieve_waits_for(const struct dt_sieve *v, uint32_t function);
+uint64_t dt_sieve_changes(const struct dt_sieve *v);
+
 /* How much was left out; kept: how many calls were written undecided, held for too long; whole: how
  * many threads were written whole from some time on, since they change their stacks. */
 struct dt_sieve_counts {

@@ -9,6 +9,7 @@
 #include "session/clock.h"
 #include "session/sieve.h"
 #include "session/state.h"
+#include "session/throttle.h"
 #include "store/copy.h"
 
 #define WAIT_MS 600000u /* for one that is being written, at most */
@@ -83,6 +84,7 @@ static int update(struct dt_session *s, struct dt_error *e)
 	uint64_t until = s->read_until, now = dt_ticks();
 	char text[32];
 
+	dt_throttle_note(s);
 	until = until < now ? until : now;
 	/* what is held undecided belongs to it */
 	if (s->sieve && dt_sieve_settle(s->sieve, e))

@@ -296,8 +296,9 @@ bool dt_thread_table_owns(struct dt_session *s, const struct dt_domain *d, uint3
 	pid = dt_lives_is_last(s, id) ? living_process_of(number) : 0;
 	if (!pid)
 		return true;
+	/* one that has ended meanwhile is in nothing any more: nothing is known of it, as above */
 	if (!is_in(s, d, (pid_t)pid))
-		return false;
+		return living_process_of(number) != pid;
 	if (entry)
 		entry->domains |= 1u << d->number;
 	return *known = true;

@@ -14,9 +14,12 @@
 #include "session/budget.h"
 #include "session/describe.h"
 #include "session/ranges.h"
+#include "session/sieve.h"
 #include "session/thread-table.h"
 
 #define BUSY_TRIES 20 /* of changing a process that can not stand still, a millisecond apart */
+
+#define NOTED_NS 10000000000ull /* what is off is noted so often, for those who read meanwhile */
 
 /* how much of a record's taking is believed at first, and at the most: ns */
 #define TAKING	    30.0
@@ -31,14 +34,23 @@ struct count {
 	uint64_t n;
 };
 
+/* A time in which a function is off. */
+struct off {
+	uint64_t begin, end; /* ticks; end 0: it still is */
+	uint64_t own_ns;     /* the program's own processor time in it */
+	double rate;	     /* calls in a ns of that before */
+};
+
 /* A function of the budget: element i is of dt_budget.function[i]. */
 struct function {
 	struct dt_file *file;
 	uint64_t address; /* in the file */
 	uint32_t row;	  /* in the trace file; 0: none yet */
-	uint64_t begin;	  /* ticks, when it went off */
+	struct off now;	  /* if it is off: without what dt_budget_function knows; or is coming */
+	struct off past;  /* before that */
 	bool coming;	  /* it is to be on again, and is not in all processes yet */
-	uint64_t missed;  /* calls that it is thought to have made while it was off, before */
+	bool waits;	  /* of `past', the rate after it is not known yet */
+	uint64_t missed;  /* calls that it is thought to have made in times that are done with */
 	uint64_t times;	  /* how often it went off */
 	struct dt_module *module; /* one that has it; only during a look */
 };
@@ -58,8 +70,12 @@ struct dt_throttle {
 	uint64_t cpu_ns;      /* processor time of all processes at the last look */
 	uint64_t pending;     /* that of looks that were too short to tell anything */
 	uint64_t next;	      /* ns, when to look */
+	uint64_t from;	      /* ticks: records before were made while functions were switched */
+	uint64_t noted;	      /* ns, when what is off was noted last */
 	bool late;	      /* something is not in all processes yet */
 	bool no_memory;
+	uint64_t changes; /* dt_sieve_changes() when it was asked what must not be off */
+	size_t kept_n;	  /* functions that there were then */
 };
 
 int dt_throttle_check(const struct dt_options *o, struct dt_error *e)
@@ -71,9 +87,6 @@ int dt_throttle_check(const struct dt_options *o, struct dt_error *e)
 			   : o->kernel		       ? "-k"
 			   : o->filter		       ? "--filter"
 			   : o->sums		       ? "--sum"
-			   : o->until		       ? "--until"
-			   : o->signals		       ? "--signal"
-			   : o->snapshots	       ? "--snapshot"
 			   : o->backtrace	       ? "--backtrace"
 						       : NULL;
 
@@ -176,6 +189,10 @@ void dt_throttle_count(struct dt_session *s, const struct dt_record *r, size_t n
 	for (size_t i = 0; i < n; i++) {
 		struct count *c;
 
+		if (r[i].ticks < k->from) {
+			k->budget.between++;
+			continue;
+		}
 		if (r[i].kind != DT_ENTRY && r[i].kind != DT_EXIT) {
 			k->unknown += r[i].kind != DT_SWITCH && r[i].kind != DT_RUNDOWN;
 			continue;
@@ -287,6 +304,52 @@ static void add_all(struct dt_session *s, struct dt_throttle *k)
 	k->unknown = 0;
 }
 
+/* ---- what must not be off: triggers wait for it ---- */
+
+/* Has functions stay on that those jump to which do: their calls end there. Returns whether there
+ * were such. */
+static bool keep_landings(struct dt_throttle *k, size_t i)
+{
+	const struct dt_file *file = k->function[i].file;
+	bool any = false;
+
+	for (size_t at = 0; at < file->elf->sites; at++) {
+		const struct dt_elf_site *site = &file->elf->site[at];
+		uint32_t p = site->target && site->function == k->function[i].address
+				     ? *place_of(k, file, site->target)
+				     : 0;
+
+		if (p && !k->budget.function[p - 1].kept)
+			any = k->budget.function[p - 1].kept = true;
+	}
+	return any;
+}
+
+/* Asks what must not be off, where that may have changed. */
+static void keep(struct dt_session *s, struct dt_throttle *k)
+{
+	uint64_t changes = s->sieve ? dt_sieve_changes(s->sieve) : 0;
+	bool is_main, more = true;
+
+	if (!s->sieve || (changes == k->changes && k->budget.n == k->kept_n))
+		return;
+	k->changes = changes;
+	k->kept_n = k->budget.n;
+	for (size_t i = 0; i < k->budget.n; i++) {
+		struct function *f = &k->function[i];
+
+		if (!f->row && f->module)
+			f->row = (uint32_t)dt_describe_caller(s, f->module, f->address, f->address,
+							      &is_main);
+		k->budget.function[i].kept = f->row && dt_sieve_waits_for(s->sieve, f->row);
+	}
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < k->budget.n; i++)
+			more |= k->budget.function[i].kept && keep_landings(k, i);
+	}
+}
+
 /* ---- processor time ---- */
 
 static bool has_live_parent(const struct dt_session *s, const struct dt_target *t)
@@ -335,11 +398,11 @@ static void measure_taking(struct dt_session *s, struct dt_throttle *k)
 
 /* ---- switching ---- */
 
-/* Writes what is known of a time in which a function is off; end 0: it still is. */
-static void note(struct dt_session *s, struct dt_throttle *k, size_t i, uint64_t end)
+/* Writes what is known of a time in which a function is off; after: the rate after it, negative:
+ * not known. Returns the calls. */
+static uint64_t note(struct dt_session *s, struct function *f, const struct off *o, double after)
 {
-	struct function *f = &k->function[i];
-	const struct dt_budget_function *b = &k->budget.function[i];
+	uint64_t calls = dt_budget_missed(o->rate, after, o->own_ns);
 	bool is_main;
 
 	if (!f->row && f->module) /* the one that is described has its row already */
@@ -348,9 +411,53 @@ static void note(struct dt_session *s, struct dt_throttle *k, size_t i, uint64_t
 	/* an error is noticed where records are written to the same file */
 	if (f->row)
 		dt_store_budget(s->store,
-				&(struct dt_budget_row){f->row, f->begin, end, b->rate * 1e9,
-							dt_budget_missed(b)},
+				&(struct dt_budget_row){f->row, o->begin, o->end, o->rate * 1e9,
+							calls, after < 0 ? -1 : after * 1e9,
+							o->own_ns},
 				NULL);
+	return calls;
+}
+
+/* Returns the time in which a function is off just now, as far as it is known. */
+static struct off off_now(const struct dt_throttle *k, size_t i)
+{
+	const struct dt_budget_function *b = &k->budget.function[i];
+	struct off o = k->function[i].now;
+
+	if (!k->function[i].coming) {
+		o.own_ns += b->off_time;
+		o.rate = b->rate;
+	}
+	return o;
+}
+
+/* Notes the rates after times that are over, where the last look has told them: a function that
+ * went off in it at once has been looked at, but that rate may be put right at the next. */
+static void note_after(struct dt_session *s, struct dt_throttle *k)
+{
+	for (size_t i = 0; i < k->budget.n; i++) {
+		struct function *f = &k->function[i];
+
+		if (!f->waits || k->budget.function[i].fresh)
+			continue;
+		f->missed += note(s, f, &f->past, k->budget.function[i].rate);
+		f->waits = false;
+	}
+}
+
+void dt_throttle_note(struct dt_session *s)
+{
+	struct dt_throttle *k = s->throttle;
+
+	if (!k)
+		return;
+	k->noted = dt_now_ns();
+	for (size_t i = 0; i < k->budget.n; i++) {
+		struct off o = off_now(k, i);
+
+		if (k->budget.function[i].off || k->function[i].coming)
+			note(s, &k->function[i], &o, -1);
+	}
 }
 
 /*
@@ -369,14 +476,70 @@ static bool bring(struct dt_target *t, struct dt_file *f)
 	return false;
 }
 
+/* Notes what the last look has switched, between begin and end (ticks). */
+static void note_switched(struct dt_session *s, struct dt_throttle *k, uint64_t begin, uint64_t end)
+{
+	for (size_t i = 0; i < k->budget.n; i++) {
+		struct dt_budget_function *b = &k->budget.function[i];
+		struct function *f = &k->function[i];
+
+		if (b->changed && !b->off) {
+			f->now = off_now(k, i);
+			f->coming = true;
+		} else if (b->changed && f->coming) { /* nowhere has it been on */
+			f->coming = b->fresh = false;
+			b->rate = f->now.rate;
+		} else if (b->changed) {
+			f->now = (struct off){.begin = begin};
+			f->times++;
+			note(s, f, &(struct off){.begin = begin, .rate = b->rate}, -1);
+		}
+		if (f->coming && !f->file->late) {
+			f->coming = false;
+			f->past = f->now;
+			f->past.end = end;
+			f->waits = true;
+			note(s, f, &f->past, -1);
+		}
+	}
+}
+
+/* Adds the processor time that has been taken since it was last looked at. */
+static void pass_time(struct dt_session *s, struct dt_throttle *k)
+{
+	uint64_t cpu = processor_time(s);
+
+	k->pending += cpu > k->cpu_ns ? cpu - k->cpu_ns : 0;
+	k->cpu_ns = cpu;
+}
+
+/*
+ * What happens from now on (ticks) is looked at anew: what the program did while functions were
+ * switched, with some of the hooks, would be as much as all of a trial where many processes share a
+ * processor.
+ */
+static void begin_anew(struct dt_session *s, struct dt_throttle *k, uint64_t now)
+{
+	pass_time(s, k);
+	for (size_t i = 0; i < k->budget.n; i++) {
+		struct dt_budget_function *b = &k->budget.function[i];
+
+		b->off_time += b->off && !b->changed ? k->pending : 0;
+	}
+	k->pending = 0;
+	k->from = now;
+}
+
 /* Brings the processes into line with what the last look has switched. */
 static void apply(struct dt_session *s, struct dt_throttle *k)
 {
 	uint64_t begin = dt_ticks(), end;
 	struct dt_file *f;
+	bool any = false;
 
 	for (size_t i = 0; i < k->budget.n; i++)
 		if (k->budget.function[i].changed) {
+			any = true;
 			dt_ranges_mask_function(k->function[i].file, k->function[i].address,
 						k->budget.function[i].off);
 			k->function[i].file->late = true;
@@ -393,34 +556,9 @@ static void apply(struct dt_session *s, struct dt_throttle *k)
 		k->late |= late;
 	}
 	end = dt_ticks();
-	for (size_t i = 0; i < k->budget.n; i++) {
-		if (!k->budget.function[i].changed)
-			continue;
-		if (!k->budget.function[i].off) {
-			k->function[i].missed += dt_budget_missed(&k->budget.function[i]);
-			k->function[i].coming = true;
-		} else if (k->function[i].coming) { /* nowhere has it been on */
-			k->function[i].coming = false;
-		} else {
-			k->function[i].begin = begin;
-			k->function[i].times++;
-			note(s, k, i, 0);
-		}
-	}
-	for (size_t i = 0; i < k->budget.n; i++)
-		if (k->function[i].coming && !k->function[i].file->late) {
-			k->function[i].coming = false;
-			note(s, k, i, end);
-		}
-}
-
-/* Adds the processor time that has been taken since it was last looked at. */
-static void pass_time(struct dt_session *s, struct dt_throttle *k)
-{
-	uint64_t cpu = processor_time(s);
-
-	k->pending += cpu > k->cpu_ns ? cpu - k->cpu_ns : 0;
-	k->cpu_ns = cpu;
+	if (any)
+		begin_anew(s, k, end);
+	note_switched(s, k, begin, end);
 }
 
 static bool compare(struct dt_session *s, struct dt_throttle *k)
@@ -430,15 +568,24 @@ static bool compare(struct dt_session *s, struct dt_throttle *k)
 
 	pass_time(s, k);
 	add_all(s, k);
+	keep(s, k);
 	measure_taking(s, k);
 	k->next = now + dt_budget_look(&k->budget, now, k->pending, &looked);
-	if (looked)
+	if (looked) {
 		k->pending = 0;
+		note_after(s, k);
+	}
+	if (now > k->noted + NOTED_NS)
+		dt_throttle_note(s);
 	for (size_t i = 0; i < k->budget.n; i++) {
-		k->budget.function[i].changed &= looked;
 		any |= k->budget.function[i].changed;
 	}
 	return any || k->late;
+}
+
+bool dt_throttle_due(const struct dt_session *s)
+{
+	return s->throttle && dt_now_ns() >= s->throttle->next;
 }
 
 void dt_throttle_look(struct dt_session *s)
@@ -452,7 +599,7 @@ void dt_throttle_look(struct dt_session *s)
 			break;
 		}
 	/* while a command is being obeyed, it is waited for */
-	if (!k || dt_now_ns() < k->next || pthread_mutex_trylock(&s->writing))
+	if (!dt_throttle_due(s) || pthread_mutex_trylock(&s->writing))
 		return;
 	pthread_mutex_lock(&s->lock);
 	if (compare(s, k))
@@ -476,12 +623,15 @@ void dt_throttle_end(struct dt_session *s)
 	for (size_t i = 0; i < k->budget.n; i++) {
 		struct function *f = &k->function[i];
 		struct dt_budget_function *b = &k->budget.function[i];
+		struct off o;
 
-		if (b->off) {
+		if (f->waits)
+			f->missed += dt_budget_missed(f->past.rate, -1, f->past.own_ns);
+		if (b->off)
 			b->off_time += k->pending;
-			f->missed += dt_budget_missed(b);
-			note(s, k, i, 0);
-		}
+		o = off_now(k, i);
+		if (b->off || f->coming)
+			f->missed += note(s, f, &o, -1);
 		off += b->off;
 		r->off_functions += f->times > 0;
 		r->off_times += f->times;
@@ -495,5 +645,7 @@ void dt_throttle_end(struct dt_session *s)
 			dt_format(r->off_most, sizeof(r->off_most), "%s", named ? named->name : "");
 		}
 	}
+	if (k->budget.kept_spent > k->budget.share * k->budget.kept_own)
+		r->kept_share = k->budget.kept_spent / k->budget.kept_own;
 	r->off_all = off && off == k->budget.n;
 }

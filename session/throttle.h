@@ -29,6 +29,13 @@ void dt_throttle_free(struct dt_throttle *k);
 /* Counts records that have been taken of one core. Recorder thread. */
 void dt_throttle_count(struct dt_session *s, const struct dt_record *r, size_t n);
 
+/* Writes what is off just now, and how many calls have been missed so far. */
+void dt_throttle_note(struct dt_session *s);
+
+/* Returns whether it is time to compare: then what is still in the rings should be taken first.
+ * Owner thread. */
+bool dt_throttle_due(const struct dt_session *s);
+
 /* Looks whether it is time to compare and to switch, and does so. Owner thread, without the lock.
  */
 void dt_throttle_look(struct dt_session *s);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/budget.h"
 
+#include "store/layout.h"
 #include "store/reader-work.h"
 
 int dt_budget_read(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_budget_row *row),
 		   void *ctx, struct dt_error *e)
 {
-	static const char sql[] = "SELECT function, begin_ticks, end_ticks, rate, calls "
-				  "FROM budget_off ORDER BY function, begin_ticks";
+	static const char sql[] =
+		DT_STORE_BUDGET_SQL("budget_off") " ORDER BY a.function, a.begin_ticks";
 	sqlite3_stmt *q;
 	int rc = 0, stopped = 0;
 
@@ -23,7 +24,11 @@ int dt_budget_read(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_bud
 			.begin = (uint64_t)sqlite3_column_int64(q, 1),
 			.end = (uint64_t)sqlite3_column_int64(q, 2),
 			.rate = sqlite3_column_double(q, 3),
-			.calls = (uint64_t)sqlite3_column_int64(q, 4)};
+			.calls = (uint64_t)sqlite3_column_int64(q, 4),
+			.rate_after = sqlite3_column_type(q, 5) == SQLITE_NULL
+					      ? -1
+					      : sqlite3_column_double(q, 5),
+			.cpu_ns = (uint64_t)sqlite3_column_int64(q, 6)};
 
 		/* nothing is known of a function that is not in the file (yet) */
 		stopped = row.function ? fn(ctx, &row) : 0;

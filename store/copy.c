@@ -319,7 +319,7 @@ static const char *const since_sql[] = {
 	"INSERT INTO written SELECT * FROM source.written WHERE ?1=0",
 	"INSERT INTO left_records SELECT * FROM source.left_records WHERE ?1=0",
 	"INSERT INTO left_out SELECT * FROM source.left_out",
-	"INSERT INTO budget_off SELECT * FROM source.budget_off",
+	"INSERT INTO budget_off " DT_STORE_BUDGET_SQL("source.budget_off"),
 	"INSERT INTO sum SELECT * FROM source.sum",
 	"INSERT INTO sum_line SELECT * FROM source.sum_line",
 	"INSERT INTO backtrace SELECT * FROM source.backtrace",

@@ -60,7 +60,8 @@ struct dt_vals_head {
 	"CREATE TABLE left_out(function INTEGER PRIMARY KEY, calls INTEGER, untimed INTEGER,"      \
 	" total INTEGER, self INTEGER, min INTEGER, max INTEGER);"                                 \
 	"CREATE TABLE budget_off(function INTEGER, begin_ticks INTEGER, end_ticks INTEGER,"        \
-	" rate REAL, calls INTEGER, PRIMARY KEY(function, begin_ticks)) WITHOUT ROWID;"            \
+	" rate REAL, calls INTEGER, rate_after REAL, cpu_ns INTEGER,"                              \
+	" PRIMARY KEY(function, begin_ticks)) WITHOUT ROWID;"                                      \
 	"CREATE TABLE left_records(core INTEGER PRIMARY KEY, records INTEGER);"                    \
 	"CREATE TABLE sum(sum INTEGER PRIMARY KEY, words TEXT, calls INTEGER, others INTEGER,"     \
 	" missed INTEGER);"                                                                        \
@@ -82,5 +83,13 @@ struct dt_vals_head {
 	"CREATE TABLE jit(pid INTEGER, low INTEGER, high INTEGER, start INTEGER, name TEXT);"      \
 	"CREATE TABLE type(id INTEGER PRIMARY KEY, text TEXT);"                                    \
 	"CREATE UNIQUE INDEX chunk_order ON chunk(core, first, records, min_ticks, max_ticks);"
+
+/* Selects all of budget_off, as table. An older file lacks the last two columns: then their names
+ * mean those of `none', outside. */
+#define DT_STORE_BUDGET_SQL(table)                                                                    \
+	"SELECT function, begin_ticks, end_ticks, rate, calls, (SELECT rate_after FROM " table        \
+	" b WHERE b.function=a.function AND b.begin_ticks=a.begin_ticks), (SELECT cpu_ns FROM " table \
+	" b WHERE b.function=a.function AND b.begin_ticks=a.begin_ticks)"                             \
+	" FROM (SELECT NULL AS rate_after, NULL AS cpu_ns) none, " table " a"
 
 #endif

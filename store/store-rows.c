@@ -407,6 +407,11 @@ int dt_store_budget(struct dt_store *s, const struct dt_budget_row *row, struct 
 	dt_store_bind_u64(t, 3, row->end);
 	sqlite3_bind_double(t, 4, row->rate);
 	dt_store_bind_u64(t, 5, row->calls);
+	if (row->rate_after < 0)
+		sqlite3_bind_null(t, 6);
+	else
+		sqlite3_bind_double(t, 6, row->rate_after);
+	dt_store_bind_u64(t, 7, row->cpu_ns);
 	return dt_store_run(s, BUDGET_OFF, e);
 }
 

@@ -324,6 +324,8 @@ struct dt_budget_row {
 	uint64_t begin, end; /* ticks, edges included; end 0: it was off to the end */
 	double rate;	     /* calls in a second of the program's processor time before it */
 	uint64_t calls;	     /* so many are thought to have been made in it */
+	double rate_after;   /* as rate, after it; negative: not known */
+	uint64_t cpu_ns; /* the program's own processor time in it; 0: not known (older files) */
 };
 /* Notes it; an earlier row of the same function and begin is replaced. */
 int dt_store_budget(struct dt_store *s, const struct dt_budget_row *row, struct dt_error *e);

@@ -67,14 +67,19 @@ setup() {
 	recorded=$(devtrace sql t.db "SELECT count(*) FROM calls WHERE function='tiny'" | tail -n 1)
 	[ "$recorded" -gt 0 ]
 	[ "$recorded" -lt "$((tiny / 2))" ]
-	# where recording took most of the time, how much was the program's own is not well known
+	# it stops being called while it is off: in the last of these times, at any moment of it
 	missed=$(sqlite3 t.db 'SELECT sum(calls) FROM budget_off')
+	# rare is called too rarely to tell what is the program's own time
 	[ "$missed" -gt "$(((tiny - recorded) / 8))" ]
 	[ "$missed" -lt "$(((tiny - recorded) * 8))" ]
+	[ "$(sqlite3 t.db 'SELECT rate_after < rate / 10 FROM budget_off ORDER BY begin_ticks DESC LIMIT 1')" = 1 ]
+	# between what the rate before would be, and what the one after would be
+	[ "$(devtrace sql -n t.db 'SELECT count(*) FROM missed WHERE abs(calls_estimated - (rate_before + ifnull(rate_after, rate_before)) / 2 * processor_time / 1e9) > 2')" -eq 0 ]
 	# back, since it is not called any more
 	[ "$(sqlite3 t.db 'SELECT count(*) FROM budget_off WHERE end_ticks=0')" -eq 0 ]
 	devtrace report --budget t.db >off
 	grep -qE '^tiny: not recorded from [0-9.]+ s to [0-9.]+ s; [0-9]+ calls estimated' off
+	grep -qE '^tiny: .* by the rates before and after \([0-9]+ and [0-9]+ in a second' off
 	devtrace check t.db >sound
 	grep -qF 'budget of 5.00 %: 1 functions were off' sound
 	run -0 --separate-stderr devtrace report t.db
@@ -202,6 +207,145 @@ C
 	wait $program || true
 }
 
+@test "calls of a steady function while it was off are estimated to a third: by its rate, before and after" {
+	cat >steady.c <<'C'
+#include <stdio.h>
+#include <time.h>
+static volatile long n, sink;
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+__attribute__((noinline)) void tick(long x) { n++; sink += x; }
+__attribute__((noinline)) void batch(void)
+{
+	for (int j = 0; j < 2000; j++) {
+		for (int i = 0; i < WORK; i++)
+			sink += i;
+		tick(j);
+	}
+}
+int main(void)
+{
+	while (now() < 4)
+		batch();
+	printf("%ld\n", n);
+	return 0;
+}
+C
+	# recording takes some of the time, or nearly all of it
+	for work in 100 1; do
+		gcc -O1 -g -DWORK=$work -o steady steady.c
+		devtrace record --budget 5% -o s.db ./steady >own 2>said
+		recorded=$(devtrace sql -n s.db "SELECT count(*) FROM calls WHERE function='tick'")
+		truth=$(($(cat own) - recorded))
+		[ "$recorded" -lt "$((truth / 4))" ]
+		missed=$(devtrace sql -n s.db "SELECT sum(calls_estimated) FROM missed WHERE function='tick'")
+		echo "work $work: $missed estimated, $truth in truth"
+		[ "$missed" -gt "$((truth * 2 / 3))" ]
+		[ "$missed" -lt "$((truth * 3 / 2))" ]
+	done
+	# all say the same, and that it is an estimate
+	[ "$(sqlite3 s.db "SELECT sum(calls) FROM budget_off o JOIN function f ON f.id=o.function WHERE f.name='tick'")" -eq "$missed" ]
+	devtrace report s.db >table
+	grep -qE " tick .*\(off for [0-9.]+ s of the time to keep to the budget: some $missed calls more, an estimate\)" table
+	run -1 grep -E 'main.*off for' table
+	[ "$(devtrace report --json s.db | jq -r 'select(.function == "tick") | .off_calls_estimated')" -eq "$missed" ]
+	[ "$(devtrace report --budget --json s.db | jq -s 'map(select(.function == "tick") | .calls_estimated) | add')" -eq "$missed" ]
+	[ "$(devtrace calls --json s.db | jq -s 'map(select(.type == "off" and .function == "tick") | .calls_estimated) | add')" -eq "$missed" ]
+	# among the calls, where it went off
+	times=$(devtrace sql -n s.db "SELECT count(*) FROM missed WHERE function='tick'")
+	[ "$(devtrace calls s.db | grep -cE '/\* tick: not recorded for [0-9.]+ s from here on, .* calls are estimated')" -eq "$times" ]
+	[ "$(devtrace calls -F main s.db | grep -c 'not recorded for')" -eq 0 ]
+	# a part of the time misses a part
+	half=$(devtrace report --json --to 2s s.db | jq -r 'select(.function == "tick") | .off_calls_estimated')
+	[ "$half" -gt "$((missed / 8))" ]
+	[ "$half" -lt "$((missed * 7 / 8))" ]
+}
+
+@test "a file of before there were rates after: what it has is said" {
+	devtrace record --budget 5% -o new.db ./steady >own 2>said
+	sqlite3 new.db "CREATE TABLE old(function INTEGER, begin_ticks INTEGER, end_ticks INTEGER, rate REAL, calls INTEGER, PRIMARY KEY(function, begin_ticks)) WITHOUT ROWID; INSERT INTO old SELECT function, begin_ticks, end_ticks, rate, calls FROM budget_off; DROP TABLE budget_off; ALTER TABLE old RENAME TO budget_off"
+	devtrace check -q new.db
+	devtrace report --budget new.db >off
+	grep -qE '^tick: not recorded from .* calls estimated by the rate before \([0-9]+ in a second' off
+	[ "$(devtrace sql -n new.db 'SELECT count(*) > 0 AND count(rate_after) = 0 AND count(processor_time) = 0 AND sum(calls_estimated) > 0 FROM missed')" = 1 ]
+}
+
+@test "what --signal, --snapshot and --until wait for is never off" {
+	cat >trigger.c <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static volatile long sink, signals;
+static void count(int number) { signals++; }
+static double now(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+__attribute__((noinline)) void hot(long x) { sink += x; }
+__attribute__((noinline)) void land(long x) { sink += x; }
+/* with -O2 by a jump: its calls end where land's do */
+__attribute__((noinline)) void step(long x) { sink += 2; land(x); }
+__attribute__((noinline)) void work(void)
+{
+	for (long i = 0; i < 100000; i++) {
+		hot(i);
+		step(i);
+	}
+}
+int main(int n, char **args)
+{
+	long early;
+
+	signal(SIGUSR1, count);
+	while (now(CLOCK_PROCESS_CPUTIME_ID) < 1 || (n > 1 && access(args[1], F_OK) != 0))
+		work();
+	early = signals;
+	step(424242);
+	for (double begin = now(CLOCK_MONOTONIC); signals == early && now(CLOCK_MONOTONIC) < begin + 20;)
+		work();
+	printf("%ld %ld\n", early, signals);
+	return 0;
+}
+C
+	gcc -O2 -g -o trigger trigger.c
+	# by the program's own count: one signal, behind the call that was to cause it
+	devtrace record --budget 5% -o signal.db --signal 'USR1 if step arg1=424242' ./trigger >own 2>said
+	[ "$(cat own)" = "0 1" ]
+	devtrace check -q signal.db
+	[ "$(devtrace sql -n signal.db "SELECT sum(function = 'hot') > 0 AND sum(function IN ('step', 'land')) = 0 FROM missed WHERE begin < 1000000000")" = 1 ]
+	# these two cost more than the budget, which is said; hot was off all the same
+	grep -qE 'wait for are never off; recording these alone took [0-9.]+ % of' said
+	# a snapshot and the end of the recording
+	devtrace record --budget 5% -o until.db --snapshot 'now.db if step arg1=424242' --until 'step arg1=424242' ./trigger >own 2>said
+	grep -qF 'a call of step' said
+	for file in now.db until.db; do
+		[ "$(devtrace sql -n $file "SELECT count(*) FROM calls WHERE function = 'step' AND arg0 = 424242")" -eq 1 ]
+		devtrace check -q $file
+	done
+	# what it waits for is asked of a session that has it off already
+	XDG_RUNTIME_DIR=$PWD devtrace record -s wait --budget 5% -o late.db ./trigger go >own 2>said &
+	recorder=$!
+	for _ in $(seq 300); do
+		[ "$(devtrace sql -n late.db "SELECT count(*) FROM missed WHERE function = 'step'" 2>/dev/null)" -gt 0 ] 2>/dev/null && break
+		sleep 0.1
+	done
+	XDG_RUNTIME_DIR=$PWD devtrace ctl -s wait "signal USR1 if step arg1=424242"
+	for _ in $(seq 300); do
+		[ "$(sqlite3 late.db "SELECT count(*) FROM budget_off o JOIN function f ON f.id = o.function WHERE f.name = 'step' AND o.end_ticks = 0")" = 0 ] && break
+		sleep 0.1
+	done
+	touch go
+	wait $recorder
+	[ "$(cat own)" = "0 1" ]
+}
+
 @test "a budget into which all fits switches nothing off" {
 	cat >idle.c <<'C'
 int main(void) { volatile long n = 0; while (n < 100000000) n++; return 0; }
@@ -235,8 +379,10 @@ C
 	recorder=$!
 	sleep 5
 	XDG_RUNTIME_DIR=$PWD devtrace ctl -s always snapshot "$PWD/now.db"
-	run -1 env XDG_RUNTIME_DIR="$PWD" devtrace ctl -s always snapshot "$PWD/now.db if rare time>1ms"
+	run -1 env XDG_RUNTIME_DIR="$PWD" devtrace ctl -s always filter "rare time>1ms"
 	[[ $output == *"this session has a budget"* ]]
+	run -1 env XDG_RUNTIME_DIR="$PWD" devtrace ctl -s always snapshot "$PWD/slow.db if time>1ms"
+	[[ $output == *"has to name functions"* ]]
 	wait $recorder
 	read -r tiny rare <own
 	for file in now.db t.db; do
@@ -258,11 +404,20 @@ C
 		[ "${#lines[@]}" -eq 1 ]
 		[[ $output == *"--budget is a share of the program's processor time"* ]]
 	done
-	for other in -l '-A tiny' '-p overwrite' '--filter time>1ms' '--snapshot now.db' '--sum count' '--backtrace'; do
+	for other in -l '-A tiny' '-p overwrite' '--filter time>1ms' '--sum count' '--backtrace'; do
 		# shellcheck disable=SC2086
 		run -1 devtrace record --budget 5% $other -o no.db ./p
 		[ "${#lines[@]}" -eq 1 ]
 		[[ $output == *"--budget does not go with"* ]]
+	done
+	# triggers have to name what must not be off, and not look at what may be
+	for words in 'time>1ms' '-tiny time>1ms' 'in:rare time>1ms'; do
+		run -1 devtrace record --budget 5% --until "$words" -o no.db ./p
+		[[ $output == *"has to name functions"* ]]
+	done
+	for words in 'tiny caller:rare' 'tiny depth<3'; do
+		run -1 devtrace record --budget 5% --until "$words" -o no.db ./p
+		[[ $output == *"with a budget, calls of functions that are off are not seen around others"* ]]
 	done
 	run -1 devtrace attach -d --budget 5% $$
 	[[ $output == *"a session without a file"* ]]

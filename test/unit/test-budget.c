@@ -18,13 +18,14 @@ struct program {
 	struct dt_budget_function function[4];
 	struct dt_budget budget;
 	uint64_t now;
+	double hook;	   /* what a record takes of its processor time in truth, ns */
 	double spent, own; /* ns, in all */
 	unsigned switched; /* how often any function was */
 };
 
 static void begin(struct program *p, double share)
 {
-	*p = (struct program){.rate = {0.01, 0.001, 0.0001, 0.00001}, .now = SECOND};
+	*p = (struct program){.rate = {0.01, 0.001, 0.0001, 0.00001}, .hook = 20, .now = SECOND};
 	p->budget = (struct dt_budget){
 		.share = share, .hook_ns = 20, .taking_ns = 10, .function = p->function, .n = 4};
 }
@@ -39,7 +40,7 @@ static void run(struct program *p, double seconds)
 		bool looked;
 
 		for (unsigned i = 0; i < 4; i++)
-			hooks += p->function[i].off ? 0 : p->rate[i] * 40;
+			hooks += p->function[i].off ? 0 : p->rate[i] * 2 * p->hook;
 		own = (double)step / (1 + hooks);
 		for (unsigned i = 0; i < 4; i++) {
 			if (p->function[i].off)
@@ -138,8 +139,90 @@ static void test_what_is_missed(void **state)
 	assert_true(p.function[0].off);
 	p.own = 0;
 	run(&p, 0.5);
-	assert_in_range(dt_budget_missed(&p.function[0]), (uint64_t)(0.0099 * p.own),
-			(uint64_t)(0.0101 * p.own));
+	assert_in_range(dt_budget_missed(p.function[0].rate, -1, p.function[0].off_time),
+			(uint64_t)(0.0099 * p.own), (uint64_t)(0.0101 * p.own));
+	assert_int_equal(dt_budget_missed(0.5, -1, 1000), 500);
+	assert_int_equal(dt_budget_missed(0.5, 0, 1000), 250);
+	assert_int_equal(dt_budget_missed(0.5, 0.7, 1000), 600);
+}
+
+/* Records that cost more than was thought: what stays on tells how much of the time was the
+ * program's own. */
+static void test_what_stays_on_puts_it_right(void **state)
+{
+	static const double hook[] = {20, 40, 55, 12};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(hook) / sizeof(*hook); i++) {
+		struct program p;
+
+		begin(&p, 0.12);
+		p.hook = hook[i];
+		run(&p, 0.2);
+		assert_true(p.function[0].off && !p.function[1].off);
+		assert_true(p.function[0].rate > 0.009 && p.function[0].rate < 0.011);
+	}
+}
+
+/* But not if the program does something else then, and is not seen to do what it did. */
+static void test_another_program_puts_nothing_right(void **state)
+{
+	static const double times[] = {0, 0.01, 100};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		struct program p;
+
+		begin(&p, 0.02);
+		run(&p, 0.1);
+		assert_true(p.function[0].off && p.function[1].off);
+		p.rate[2] *= times[i];
+		p.rate[3] *= times[i];
+		run(&p, 0.1);
+		assert_true(p.function[0].rate > 0.005 && p.function[0].rate < 0.02);
+	}
+}
+
+/* What must not be off stays on, or comes back at once, whatever it costs; what it takes is told.
+ */
+static void test_what_is_kept(void **state)
+{
+	struct program p;
+	bool looked;
+
+	(void)state;
+	begin(&p, 0.05);
+	p.function[0].kept = true;
+	run(&p, 20);
+	assert_false(p.function[0].off);
+	assert_true(p.function[1].off);
+	assert_true(p.budget.kept_spent > 0.55 * p.budget.kept_own);
+	assert_true(p.budget.kept_spent < 0.65 * p.budget.kept_own);
+	p.function[1].kept = true;
+	dt_budget_look(&p.budget, p.now, 1000, &looked);
+	assert_false(looked);
+	assert_true(p.function[1].changed && !p.function[1].off);
+	p.function[0].kept = p.function[1].kept = false;
+	run(&p, 0.3);
+	assert_true(p.function[0].off);
+	p.function[0].kept = true;
+	run(&p, 0.1);
+	assert_false(p.function[0].off);
+}
+
+/* Records made while functions were switched are paid for by later trials; nothing goes off. */
+static void test_what_came_between(void **state)
+{
+	struct program p;
+
+	(void)state;
+	begin(&p, 0.08);
+	run(&p, 0.1);
+	assert_true(p.function[0].off && !p.function[1].off);
+	p.budget.between = 1000000;
+	run(&p, 0.1);
+	assert_false(p.function[1].off || p.function[2].off || p.function[3].off);
+	assert_true(p.budget.left < 0);
 }
 
 static void test_too_little_time(void **state)
@@ -165,6 +248,10 @@ int main(void)
 		cmocka_unit_test(test_it_comes_back),
 		cmocka_unit_test(test_waits_double),
 		cmocka_unit_test(test_what_is_missed),
+		cmocka_unit_test(test_what_stays_on_puts_it_right),
+		cmocka_unit_test(test_another_program_puts_nothing_right),
+		cmocka_unit_test(test_what_is_kept),
+		cmocka_unit_test(test_what_came_between),
 		cmocka_unit_test(test_too_little_time),
 	};
 
