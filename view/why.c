@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Why a call took long: the call among all calls of its function, and beside the median one. */
+#include <stdlib.h>
+
 #include "analyse/siblings.h"
 #include "view/asked.h"
 
@@ -106,6 +108,38 @@ static int say_median(struct dt_asked *a, const struct dt_siblings *s, const str
 	return rc;
 }
 
+/* Adds the calls that a call is in, from the outermost on. */
+static int say_callers(struct dt_asked *a, const struct dt_inside *x, struct dt_error *e)
+{
+	const struct dt_pyramid *p = a->all->pyramid;
+	const struct dt_track *t = dt_pyramid_track(p, DT_TRACK_THREAD, x->thread);
+	struct dt_window at = {.from = x->begin, .to = x->begin, .depths = x->depth};
+	struct dt_bar_list list = {0};
+	bool any = false;
+	int rc = 0;
+
+	/* with 0 depths, bars of all would come */
+	if (x->depth)
+		rc = dt_window_bars(a->all->windows, (uint32_t)(t - p->track), &at, &list, e);
+	dt_json_print(&a->answer->text, ",\"callers\":[");
+	for (size_t i = 0; i < list.n && rc == 0; i++) {
+		const struct dt_bar *b = &list.bar[i];
+
+		if (b->count != 1 || b->begin > x->begin || b->end < x->end)
+			continue;
+		dt_json_print(&a->answer->text,
+			      "%s{\"track\":%ld,\"begin\":%lu,\"end\":%lu,\"depth\":%u,\"what\":%u,"
+			      "\"flags\":%u}",
+			      any ? "," : "", (long)(t - p->track),
+			      (unsigned long)(b->begin - a->origin),
+			      (unsigned long)(b->end - a->origin), b->depth, b->what, b->flags);
+		any = true;
+	}
+	dt_json_print(&a->answer->text, "]");
+	free(list.bar);
+	return rc;
+}
+
 /* Reads which call is asked about. False: the request has been refused. */
 static bool asked_call(struct dt_asked *a, struct dt_inside *x)
 {
@@ -159,7 +193,7 @@ void dt_answer_why(struct dt_asked *a)
 	dt_json_print(&a->answer->text, "{");
 	say_siblings(a, &s, dt_call_ticks(&x.call));
 	say_inside(a, "call", &x);
-	if (say_median(a, &s, &same, &e) < 0)
+	if (say_callers(a, &x, &e) < 0 || say_median(a, &s, &same, &e) < 0)
 		goto fail;
 	dt_json_print(&a->answer->text, "}");
 	goto out;

@@ -85,9 +85,19 @@ await test("the median call is one that took as long as the middle of all, and b
 	ok(Object.keys(inside(slow)).length > 0, "the slow call makes no calls");
 });
 
+await test("its callers are those of SQL, from the outermost on, and each can be shown", async () => {
+	const chain = [];
+	for (let r = by_id.get(slow.parent); r && slow.parent; r = by_id.get(r.parent)) chain.unshift([r.function, r.begin - origin, r.end - origin]);
+	ok(chain.length > 0, "the slow call has no caller");
+	const got = [];
+	for (const c of answer.callers) got.push([await name(c.what), c.begin, c.end]);
+	is(got, chain, "callers");
+});
+
 await test("requests that make no sense are refused", async () => {
 	const status = args => page.evaluate(async args => (await fetch("get/why?" + args)).status, args);
 	const b = slow.begin - origin, e = slow.end - origin;
+	is((await why(slow.thread, rows.find(r => r.depth === 0 && r.thread === slow.thread && r.id), 1)).callers, [], "callers of the outermost, which has not ended");
 	is(await status(""), 400, "nothing");
 	is(await status(`thread=-1&begin=${b}&end=${e}&depth=0&what=1`), 400, "a thread below 0");
 	is(await status(`thread=99999999&begin=${b}&end=${e}&depth=0&what=1`), 404, "a thread that there is not");
@@ -104,6 +114,7 @@ await test("a link to a call opens its panel, which is the same after a reload",
 	await ready(page);
 	await page.waitForSelector("#table caption", {timeout: 60000});
 	const text = await page.textContent("#table");
+	is(await page.locator("#table p:nth-of-type(4) button").count(), answer.callers.length, "callers");
 	ok((await page.textContent("#table h2")).startsWith(slow.function), await page.textContent("#table h2"));
 	await page.reload();
 	await ready(page);

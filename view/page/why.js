@@ -104,10 +104,11 @@ function waits(c) {
 function said() {
 	const {a, call, rows} = shown, ns_of = v => Math.round(v * state.ns_per_tick), c = a.call;
 	const lines = [call.text, "took " + took(c.took ?? c.end - c.begin) + ", from " + time(c.begin * state.ns_per_tick, 1), place_text(a, c.took !== undefined)];
+	if (a.callers.length) lines.push("called by " + a.callers.map(row_name).reverse().join(", "));
 	if (c.took !== undefined) lines.push(waits(c));
 	if (rows) lines.push(columns.join("\t"), ...rows.map(r => cells(r).join("\t")));
 	const one = c => c && {begin_ns: ns_of(c.begin), end_ns: ns_of(c.end), thread: state.tracks.find(t => t.track === c.track)?.id, depth: c.depth, took_ns: ns_of(c.took ?? c.end - c.begin)};
-	return {text: lines.join("\n"), data: {call: call.text, function: name(a.function, () => {}), ...one(c), median: one(a.median), median_exact: a.exact, calls: a.calls, timed: a.timed, faster: a.faster, alike: a.alike,
+	return {text: lines.join("\n"), data: {call: call.text, function: name(a.function, () => {}), ...one(c), median: one(a.median), median_exact: a.exact, callers: a.callers.map(row_name), calls: a.calls, timed: a.timed, faster: a.faster, alike: a.alike,
 		why: rows?.map(r => ({function: r.what < 0 ? null : row_name(r), more_ns: ns_of(r.more), ns: r.ticks.map(ns_of), calls: r.calls, waited_ns: r.waited.map(ns_of)}))}};
 }
 
@@ -132,6 +133,12 @@ function paint(into) {
 	out.push(bar);
 	out.push(element("p", "took " + took(c.took ?? c.end - c.begin) + (c.took === undefined ? "" : ", itself " + took(c.self)) + "; from " + time(c.begin * state.ns_per_tick, 1) + " to " + time(c.end * state.ns_per_tick, 1) + (special ? "; " + special : "")));
 	out.push(element("p", [module, file && file + ":" + number].filter(Boolean).join(" · ")));
+	if (a.callers.length) {
+		const line = element("p", "called by ");
+		// from the innermost outwards
+		for (const caller of [...a.callers].reverse()) line.append(button(name(caller.what, () => {}) || "?", () => again(caller), "show this call"));
+		out.push(line);
+	}
 	if (c.took !== undefined) out.push(element("p", waits(c)));
 	out.push(element("p", place_text(a, c.took !== undefined)));
 	if (a.buckets.length) out.push(histogram(a));
@@ -158,7 +165,7 @@ export const why = {
 			const [a, call] = await Promise.all([json("why", {thread: t.id, ...args}), json("call", {track: p.track, ...args})]);
 			const rows = a.median && a.call.inside && a.median.inside ? compare(a.call, a.median) : null;
 			name(a.function, () => {});
-			for (const r of rows ?? []) row_name(r);
+			for (const r of [...rows ?? [], ...a.callers]) row_name(r);
 			await named();
 			if (me !== asked || !wanted()) return;
 			shown = {a, call, rows, wanted};
