@@ -63,6 +63,7 @@ int dt_siblings_count(struct dt_siblings *s, const struct dt_pyramid *p, struct 
 /* ---- the median ---- */
 
 #define CANDIDATES 2000000 /* calls that are kept at most */
+#define REGIONS	   16	   /* are read at least, however slow the machine is: a million records */
 
 struct candidates {
 	const struct dt_siblings *s;
@@ -121,26 +122,29 @@ static bool has_some(const struct candidates *x, const struct dt_stats *t)
 	return false;
 }
 
-/* Collects the calls of the bucket, for so many seconds or, if there is none by then, until there
- * is one. */
+/* Collects the calls of the bucket, for so many seconds, but from REGIONS at least, and, if there
+ * is none by then, until there is one. */
 static int collect(struct candidates *x, const struct dt_pyramid *p, struct dt_windows *w,
 		   double seconds, struct dt_error *e)
 {
 	struct dt_bytes scratch = {0};
 	struct dt_stats t = {0};
 	double begun = now();
+	unsigned read = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < p->regions && rc == 0; i++) {
 		const struct dt_region *r = &p->region[i];
 
-		if (x->n && now() - begun > seconds)
+		if (x->n && read >= REGIONS && now() - begun > seconds)
 			break;
 		if (!r->stats)
 			continue;
 		rc = load(p, r, &scratch, &t, e);
-		if (rc == 0 && has_some(x, &t))
-			rc = dt_window_calls(w, r->begin, r->end - 1, on_call, x, e);
+		if (rc < 0 || !has_some(x, &t))
+			continue;
+		rc = dt_window_calls(w, r->begin, r->end - 1, on_call, x, e);
+		read++;
 	}
 	dt_stats_free(&t);
 	free(scratch.p);

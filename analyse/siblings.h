@@ -23,8 +23,9 @@ int dt_siblings_count(struct dt_siblings *s, const struct dt_pyramid *p, struct 
 
 /*
  * Finds the median call: of an even number, the lower of the two in the middle; of several that
- * took as long, any. It may read regions for so many seconds: if that is not enough, *exact is
- * false, and the call is one of the median's bucket (3.2 %). 1: found; 0: there is none; -1: error.
+ * took as long, any. It may read regions for so many seconds, but at least a million records: if
+ * that is not enough, *exact is false, and the call is one of the median's bucket (3.2 %). 1:
+ * found; 0: there is none; -1: error.
  */
 int dt_siblings_median(const struct dt_siblings *s, const struct dt_pyramid *p,
 		       struct dt_windows *w, double seconds, struct dt_call *c, bool *exact,
