@@ -8,10 +8,8 @@
 
 #define STATED (DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_OPEN | DT_CALL_UNKNOWN | DT_CALL_WAITED)
 
-/*
- * Returns the bucket of a value: 0 to 15 have one each, then there are 16 for every power of two.
- */
-static unsigned bucket_of(uint64_t v)
+/* 0 to 15 have a bucket each, then there are 16 for every power of two. */
+unsigned dt_stats_bucket(uint64_t v)
 {
 	unsigned shift;
 
@@ -19,6 +17,11 @@ static unsigned bucket_of(uint64_t v)
 		return (unsigned)v;
 	shift = 59 - (unsigned)__builtin_clzll(v);
 	return 16 * (shift + 1) + (unsigned)(v >> shift & 15);
+}
+
+uint64_t dt_stats_lowest(unsigned b)
+{
+	return b < 32 ? b : (uint64_t)(16 + b % 16) << (b / 16 - 1);
 }
 
 /* Returns the middle of a bucket. */
@@ -93,7 +96,7 @@ void dt_stats_call(void *ctx, const struct dt_call *c)
 		f->min = d;
 	if (d > f->max)
 		f->max = d;
-	f->bucket[bucket_of(d)]++;
+	f->bucket[dt_stats_bucket(d)]++;
 }
 
 uint64_t dt_stats_quantile(const struct dt_function_stats *f, double share)

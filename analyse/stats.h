@@ -46,6 +46,10 @@ struct dt_stats {
 /* Adds a call: this is for dt_pair_events.end, with a struct dt_stats as ctx. */
 void dt_stats_call(void *ctx, const struct dt_call *c);
 
+/* Returns the bucket of a duration, and the lowest duration of a bucket. */
+unsigned dt_stats_bucket(uint64_t v);
+uint64_t dt_stats_lowest(unsigned bucket);
+
 /* Returns the duration that a share of the timed calls (0.5: the median) does not exceed. */
 uint64_t dt_stats_quantile(const struct dt_function_stats *f, double share);
 

@@ -26,6 +26,7 @@ FILE_OF(news, "news.js");
 FILE_OF(activities, "activities.js");
 FILE_OF(gaps, "gaps.js");
 FILE_OF(text, "text.js");
+FILE_OF(why, "why.js");
 
 #define JS "text/javascript; charset=utf-8"
 #define ENTRY(name, type, symbol)                                                                  \
@@ -50,6 +51,7 @@ static const struct dt_page_file file[] = {
 	ENTRY("activities.js", JS, activities),
 	ENTRY("gaps.js", JS, gaps),
 	ENTRY("text.js", JS, text),
+	ENTRY("why.js", JS, why),
 };
 
 const struct dt_page_file *dt_page_find(const char *name)

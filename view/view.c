@@ -173,7 +173,7 @@ static const struct {
 	{"names", dt_answer_names},	  {"search", dt_answer_search},
 	{"stats", dt_answer_stats},	  {"call", dt_answer_call},
 	{"list", dt_answer_list},	  {"activities", dt_answer_activities},
-	{"unhooked", dt_answer_unhooked},
+	{"unhooked", dt_answer_unhooked}, {"why", dt_answer_why},
 };
 
 static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_asked *a))

@@ -200,12 +200,12 @@ export function input(canvas, map, scroll) {
 		drag = null;
 		if (!was) return;
 		if (was.moved) {
-			if (was.select) { show(state.from, state.to); panel.select(); }
+			if (was.select) { show(state.from, state.to); panel.selected(); }
 			return;
 		}
 		const {bar} = under(x, y);
 		state.picked = bar || null;
-		if (bar) panel.moved(bar);
+		panel.picked(bar);
 		redraw();
 	}
 	canvas.addEventListener("pointerup", up);
@@ -244,8 +244,8 @@ export function input(canvas, map, scroll) {
 		arrowleft: () => { live.moved(); pan(-0.2); }, arrowright: () => { live.moved(); pan(0.2); }, f: fit,
 		arrowup: () => { scroll.scrollTop -= 60; }, arrowdown: () => { scroll.scrollTop += 60; },
 		"/": () => by_id("search").focus(), "\\": () => by_id("filter").focus(),
-		b: panel.bookmark, l: () => panel.open("list"), "?": () => by_id("keys").showModal(),
-		escape: () => { state.selection = state.picked = null; panel.select(); still = null; hush(); show(state.from, state.to); },
+		b: panel.bookmark, l: () => panel.open("list"), c: () => panel.open("call"), "?": () => by_id("keys").showModal(),
+		escape: () => { state.selection = state.picked = null; panel.selected(); still = null; hush(); show(state.from, state.to); },
 	};
 	document.addEventListener("keydown", e => {
 		if ((e.target.tagName === "INPUT" && e.target.type !== "checkbox") || e.ctrlKey || e.metaKey || e.altKey || by_id("keys").open) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The list of what begins from a time on, one by one. Picking a row moves the picture, and moving the picture reloads the list.
-import { state, show, redraw } from "./main.js";
+import { state, show, redraw, keep } from "./main.js";
 import { json } from "./data.js";
 import { duration, time } from "./text.js";
 
@@ -30,6 +30,7 @@ function pick(row, tr) {
 	const span = Math.max(state.to - state.from, (row.end - row.begin) * 1.1);
 	if (row.begin < state.from || row.end > state.to) { const at = (row.begin + row.end) / 2; list.still = true; show(at - span / 2, at + span / 2); }
 	redraw();
+	keep();
 }
 
 function add(tbody, some) {

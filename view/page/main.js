@@ -160,6 +160,8 @@ export function keep() {
 	if (state.filter) q.set("only", state.filter);
 	if (state.hidden.size) q.set("hidden", [...state.hidden].join("."));
 	if (state.tab !== "functions") q.set("tab", state.tab);
+	const p = state.picked, of = p && p.count === 1 && state.tracks.find(t => t.track === p.track);
+	if (of && of.kind === "thread") q.set("call", [of.id, p.depth, p.begin, p.end, p.what, p.flags ?? 0].join("-"));
 	for (const m of state.marks) q.append("mark", m.from + "-" + m.to + "-" + m.name);
 	history.replaceState(null, "", "#" + q);
 }
@@ -172,6 +174,8 @@ function recall() {
 		const t = id && state.tracks.find(t => t.track === Number(id));
 		if (t) t.open = true;
 	}
+	const call = (q.get("call") || "").split("-").map(Number), of = call.length === 6 && call.every(Number.isSafeInteger) && state.tracks.find(t => t.kind === "thread" && t.id === call[0]);
+	state.picked = of ? {track: of.track, depth: call[1], begin: call[2], end: call[3], what: call[4], flags: call[5], count: 1} : null;
 	state.selection = selection.length === 2 && selection[1] > selection[0] ? selection : null;
 	by_id("search").value = q.get("search") || "";
 	state.hidden = new Set((q.get("hidden") || "").split(".").filter(Boolean));
@@ -194,7 +198,7 @@ const order = {core: 0, activity: 0.5, thread: 1, message: 2, event: 3, point: 4
 function take(trace) {
 	const open = new Set(state.tracks.filter(t => t.open).map(t => t.track));
 	Object.assign(state, {ns_per_tick: trace.ns_per_tick, records: trace.live ? trace.total : trace.records, total: trace.total,
-		complete: trace.complete, failed: trace.error, live: trace.live, losses: trace.losses, pauses: trace.pauses, held: trace.held || [], unhooked: trace.unhooked || 0});
+		complete: trace.complete, failed: trace.error, live: trace.live, losses: trace.losses, pauses: trace.pauses, held: trace.held || [], unhooked: trace.unhooked || 0, switches: trace.switches});
 	panel.changed();
 	const whole = state.from === 0 && state.to === state.length && (!trace.live || live.following());
 	state.length = Math.max(1, trace.length);

@@ -3,6 +3,7 @@
 import { state, show, redraw, keep, filter_by } from "./main.js";
 import { json } from "./data.js";
 import { list } from "./list.js";
+import { why } from "./why.js";
 import { count, duration, time } from "./text.js";
 
 const by_id = id => document.getElementById(id);
@@ -18,6 +19,7 @@ const tabs = {
 	events: {title: "events", by: "count", columns: [["name", "event"], ["count", "count", count], ["rate", "per second", v => v.toPrecision(4)], ["low", "least", String], ["high", "greatest", String]]},
 	cores: {title: "cores", by: "busy", columns: [["name", "core"], ["count", "runs", count], ["busy", "busy", ticks], ["share", "of the range", v => (100 * v).toFixed(1) + " %"]]},
 	list: {title: "list"},
+	call: {title: "call"},
 	marks: {title: "bookmarks"},
 	unhooked: {title: "not hooked"},
 };
@@ -158,6 +160,7 @@ function changed() {
 function open(tab) {
 	if (!tabs[tab] || (tab === "unhooked" && !state.unhooked)) tab = "functions";
 	state.tab = tab;
+	by_click = false;
 	for (const b of by_id("tabs").children) b.setAttribute("aria-selected", String(b.dataset.tab === tab));
 	select();
 	keep();
@@ -167,6 +170,10 @@ async function select() {
 	const range = state.selection, me = ++asked, same = range && got && got.of === range.join() + state.filter;
 	if (state.tab === "marks") return marks();
 	if (state.tab === "unhooked") return unhooked();
+	if (state.tab === "call") {
+		by_id("range").textContent = "";
+		return why.load(by_id("table"), () => state.tab === "call");
+	}
 	if (state.tab === "list") return list.load(by_id("table"), by_id("range"), state.picked ? state.picked.begin : range ? range[0] : Math.max(0, state.from));
 	if (!range) {
 		by_id("range").textContent = "";
@@ -185,6 +192,28 @@ async function select() {
 	} catch (e) {
 		by_id("table").textContent = e.message;
 	}
+}
+
+// Called when a call was picked in the picture. The panel is opened a little later: a second click may follow, at the same place.
+let waiting_call = 0, by_click = false;	// by_click: a click has opened it, not the user
+
+function picked(bar) {
+	if (bar) moved(bar);
+	keep();
+	clearTimeout(waiting_call);
+	if (state.tab === "call" || (bar && bar.count === 1 && !state.selection && state.tab === "functions" && state.tracks.find(t => t.track === bar.track)?.kind === "thread"))
+		waiting_call = setTimeout(() => {
+			if (!state.picked || (state.tab !== "call" && state.tab !== "functions")) return;
+			const was = by_click || state.tab === "functions";
+			open("call");
+			by_click = was;
+		}, 400);
+}
+
+// Called when a range was selected, or nothing is any more: the panel that a click has opened gives way to the table.
+function selected() {
+	clearTimeout(waiting_call);
+	if (state.tab === "call" && by_click) open("functions"); else select();
 }
 
 // Called when the picture has moved, or something was picked in it: reloads the list, a little later.
@@ -267,4 +296,4 @@ function begin() {
 	}
 }
 
-export const panel = {begin, changed, select, search, open, moved, bookmark};
+export const panel = {begin, changed, select, search, open, moved, picked, selected, bookmark};
