@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/check.h"
+#include "cmd/check-json.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "cmd/progress.h"
@@ -25,6 +26,7 @@ static const char help[] =
 	"\n"
 	"  -a, --all    also of traces with more than a million records: sums them up anew as view\n"
 	"               does, and asks sql, and compares\n"
+	"      --json   print JSON lines: for each kind of fault, and for each trace (doc/json.md)\n"
 	"  -q, --quiet  print faults only\n"
 	"  -s, --strict find fault with rings, too, that a traced program has written into: what it\n"
 	"               recorded from then on is not known; and with exits that have no entry where\n"
@@ -35,7 +37,7 @@ static const char help[] =
 	"not given.\n";
 
 struct check_options {
-	bool all, quiet, strict;
+	bool all, quiet, strict, json;
 };
 
 /* ---- sql ---- */
@@ -153,7 +155,7 @@ static void say_faults(const char *path, const struct dt_check *c)
 }
 
 /* Makes faults of order in an imported dump mere notes: the dump is kept as it came. */
-static void say_imported(const char *path, struct dt_reader *r, struct dt_check *c)
+static void say_imported(const char *path, struct dt_reader *r, struct dt_check *c, bool json)
 {
 	static const enum dt_fault_kind own[] = {DT_FAULT_ORDER, DT_FAULT_BACK, DT_FAULT_THREAD};
 
@@ -162,7 +164,9 @@ static void say_imported(const char *path, struct dt_reader *r, struct dt_check 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
 		struct dt_fault *f = &c->faults.kind[own[i]];
 
-		if (f->n)
+		if (f->n && json)
+			dt_check_json_note(path, c, own[i], "it is so in the imported dump");
+		else if (f->n)
 			printf("%s: note: of the imported dump itself %lu %s%s: %s\n", path,
 			       (unsigned long)f->n, dt_faults_words(own[i], f->n),
 			       f->n == 1 ? "" : "; the first", f->first);
@@ -174,14 +178,18 @@ static void say_imported(const char *path, struct dt_reader *r, struct dt_check 
  * Makes exits without entries a mere note where a program may have caused them by writing into the
  * rings: another user's program, or one that is known to have done so. Not called with --strict.
  */
-static void say_forged(const char *path, const struct dt_reader *r, struct dt_check *c, bool quiet)
+static void say_forged(const char *path, const struct dt_reader *r, struct dt_check *c,
+		       const struct check_options *o)
 {
 	const char *doubted = dt_reader_meta(r, "doubted");
 	struct dt_fault *f = &c->faults.kind[DT_FAULT_PAIR];
 
 	if (!f->n || (!doubted && !dt_reader_meta(r, "broken_rings")))
 		return;
-	if (!quiet)
+	if (o->json)
+		dt_check_json_note(path, c, DT_FAULT_PAIR,
+				   "the program can have written that itself");
+	else if (!o->quiet)
 		printf("%s: note: %lu %s: %s. The program can have written that itself: %s%s\n",
 		       path, (unsigned long)f->n, dt_faults_words(DT_FAULT_PAIR, f->n), f->first,
 		       doubted ? "it was another user's: " : "it has written into the rings",
@@ -304,7 +312,10 @@ static int check_file(const char *path, const struct check_options *o)
 	int rc;
 
 	if (!r) {
-		printf("%s\n", e.text);
+		if (o->json)
+			dt_check_json_trace(path, NULL, &c, false, e.text);
+		else
+			printf("%s\n", e.text);
 		return 1;
 	}
 	again = !dt_reader_summary(r, &summary, NULL) && (o->all || summary.records <= SHORT);
@@ -318,10 +329,15 @@ static int check_file(const char *path, const struct check_options *o)
 		dt_faults_add(&c.faults, DT_FAULT_WRITTEN,
 			      "a traced program has written into the memory of %s", rings);
 	if (!rc)
-		say_imported(path, r, &c);
+		say_imported(path, r, &c, o->json);
 	if (!rc && !o->strict)
-		say_forged(path, r, &c, o->quiet);
-	if (rc) {
+		say_forged(path, r, &c, o);
+	if (o->json) {
+		if (!rc)
+			dt_check_json_faults(path, &c, NULL);
+		dt_check_json_trace(path, r, &c, again, rc ? e.text : NULL);
+		rc = rc || dt_faults_sum(&c.faults);
+	} else if (rc) {
 		rc = dt_cmd_fail("%s: %s", path, e.text);
 	} else if (dt_faults_sum(&c.faults)) {
 		say_faults(path, &c);
@@ -340,13 +356,12 @@ static int check_file(const char *path, const struct check_options *o)
 
 int dt_cmd_check(int argc, char **argv)
 {
-	static const struct option options[] = {{"all", no_argument, NULL, 'a'},
-						{"quiet", no_argument, NULL, 'q'},
-						{"strict", no_argument, NULL, 's'},
-						{"help", no_argument, NULL, 'h'},
-						{0}};
+	static const struct option options[] = {
+		{"all", no_argument, NULL, 'a'},    {"quiet", no_argument, NULL, 'q'},
+		{"strict", no_argument, NULL, 's'}, {"json", no_argument, NULL, 'J'},
+		{"help", no_argument, NULL, 'h'},   {0}};
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
-	struct check_options o = {false, false, false};
+	struct check_options o = {.all = false};
 	int c, status = 0;
 
 	while ((c = getopt_long(argc, argv, "aqsh", options, NULL)) != -1) {
@@ -359,6 +374,9 @@ int dt_cmd_check(int argc, char **argv)
 			break;
 		case 's':
 			o.strict = true;
+			break;
+		case 'J':
+			o.json = true;
 			break;
 		case 'h':
 			return fputs(help, stdout) == EOF;

@@ -18,7 +18,7 @@ described() {
 	            want[kind] = set(w for w in re.findall("`([^`]*)`", m[2]) if re.fullmatch(r"[a-z0-9_]+", w))
 	known = set(want)
 	# a row that says "as node", "the fields of function"
-	for kind, like in (("group", "function"), ("caller", "node"), ("callee", "node"), ("function", "node")):
+	for kind, like in (("group", "function"), ("caller", "node"), ("callee", "node"), ("function", "node"), ("note", "fault")):
 	    if kind in want and like in want and (section, kind) != ("diff", "function"):
 	        want[kind] |= want[like]
 	def fields(o):
@@ -40,9 +40,30 @@ described() {
 	    missing = want[kind] - got - known
 	    if (section, kind) in (("graph", "function"), ("report", "function")):
 	        missing -= {"depth", "again"}
+	    if (section, kind) == ("report", "group"): # of functions alone
+	        missing -= {"off_ns", "off_times", "off_calls_estimated"}
 	    assert not missing, (kind, "never printed", missing)
 	assert seen.keys() == known, known - seen.keys()
 	P
+}
+
+# a trace in which a budget had a function off for a time
+budgeted() {
+	writetrace "$1" <<-'TEXT'
+	clock 0 0
+	clock 2000000 1000000
+	thread 1 main
+	function f
+	function g
+	E f 0x1000 1000
+	X f 0x1000 1100
+	E g 0x1000 1200
+	X g 0x1000 1300
+	E g 0x1000 1500
+	X g 0x1000 1600
+	TEXT
+	sqlite3 "$1" "INSERT INTO meta VALUES('budget', '5');
+		INSERT INTO budget_off SELECT id, 1150, 1400, 1000, 10, 1000, 1000 FROM function WHERE name = 'f'"
 }
 
 @test "json: report, its groups, waits and what was left out" {
@@ -81,7 +102,10 @@ described() {
 	X f 0x1000 1500
 	TEXT
 	devtrace report --json held.db >e
-	described report a b c d e by-* failed-*
+	budgeted off.db
+	devtrace report --json off.db >f
+	devtrace report --budget --json off.db >g
+	described report a b c d e f g by-* failed-*
 }
 
 @test "json: graph, diff and sum" {
@@ -254,6 +278,46 @@ described() {
 	! grep -v 'were lost' err
 }
 
+@test "json: check, of sound, unsound and no traces, as its text has it" {
+	sample s.db
+	unsound odd.db
+	unsound wrote.db
+	# outer's call of inner has an entry the first time, an exit without one the second
+	writetrace odd.db <<-'TEXT'
+	thread 1 a
+	function outer
+	function inner
+	E outer 0x2000 100
+	E inner 0x1f00 110
+	X inner 0x1f00 120
+	X inner 0x1e00 140
+	X outer 0x2000 200
+	TEXT
+	cp odd.db wrote.db
+	sqlite3 wrote.db "INSERT INTO meta VALUES('broken_rings', '1')"
+	echo nothing >none.db
+	devtrace check --json s.db >good
+	run devtrace check --json odd.db none.db missing.db
+	[ "$status" = 1 ]
+	echo "$output" >bad
+	devtrace check --json wrote.db >written
+	python3 - "$(devtrace check s.db)" "$(devtrace check odd.db || true)" <<-'P'
+	import json, re, sys
+	(good,) = map(json.loads, open("good"))
+	text = sys.argv[1]
+	number = lambda words: int(re.search(words, text)[1])
+	assert good["type"] == "trace" and good["sound"] and good["error"] is None
+	assert good["records"] == number(r"sound: (\d+) record") and good["chunks"] == number(r"in (\d+) chunk")
+	assert good["calls"] == number(r"calls: (\d+)") and good["returned"] == number(r"(\d+) returned")
+	rows = list(map(json.loads, open("bad")))
+	assert [r["type"] for r in rows] == ["fault", "trace", "trace", "trace"], rows
+	assert "%d %s: %s" % (rows[0]["times"], rows[0]["what"], rows[0]["first"]) in sys.argv[2], (rows[0], sys.argv[2])
+	assert rows[1]["sound"] is False and rows[2]["error"] and "missing.db" in rows[3]["error"], rows
+	assert [json.loads(x)["type"] for x in open("written")] == ["note", "trace"]
+	P
+	described check good bad written
+}
+
 @test "json: top, against what the program counts itself" {
 	gcc -O1 -g -xc -o p - <<-'C'
 	#include <signal.h>
@@ -416,11 +480,13 @@ tree() {
 	devtrace calls --json -B b.db >stacks.json
 	# as if the kernel had had no room for some switches
 	cp t.db unseen.db
-	sqlite3 unseen.db "INSERT INTO loss SELECT core, records, 9, min_ticks, max_ticks FROM chunk LIMIT 1;
+	sqlite3 unseen.db "INSERT INTO loss SELECT core, records, 9, min_ticks, max_ticks FROM chunk ORDER BY max_ticks - min_ticks DESC LIMIT 1;
 		INSERT INTO lost_switches SELECT core, after, 9 FROM loss;
 		UPDATE written SET dropped = 9 WHERE source = 'switches' AND core = (SELECT core FROM loss)"
 	devtrace calls --json unseen.db >unseen.json
-	described calls s.json t.json e.json b.json stacks.json point.json other.json unseen.json
+	budgeted off.db
+	devtrace calls --json off.db >off.json
+	described calls s.json t.json e.json b.json stacks.json point.json other.json unseen.json off.json
 	# what is chosen is what the text chooses
 	for how in '-F open' '-N open' '-D 2' '-t 1ms' '-B --failed' '-B -f arg3>-9' "--thread $(sed -n 's/^# thread \([0-9]*\).*/\1/p' t.text | sed -n 2p)" '--from 1ms'; do
 		devtrace calls $how t.db >chosen.text 2>/dev/null
