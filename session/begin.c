@@ -167,7 +167,7 @@ static bool wait_longer(struct dt_session *s, uint64_t since, const struct dt_ta
 	if (dt_now_ns() - since > ATTACH_PATIENCE || dt_target_gone(t))
 		return false;
 	pthread_mutex_unlock(&s->lock);
-	usleep(10000);
+	usleep(100000); /* as long as a try takes: the recorder needs the lock, too */
 	pthread_mutex_lock(&s->lock);
 	return true;
 }

@@ -689,7 +689,7 @@ bad() {
 			puts("begun");
 			fflush(stdout);
 			if (vfork() == 0) {
-				sleep(2);
+				sleep(8); /* attach waits for five */
 				_exit(0);
 			}
 			puts("behind it");

@@ -137,8 +137,8 @@ case_check_order_within_a_core() {
 	wait $p || { cat /tmp/map.out; false; }
 	rm /tmp/map.end
 	read -r whole lost entries exits </tmp/map.out
-	# what had no place takes part in nothing
-	[ "$entries" -gt 10000 ]
+	# what had no place takes part in nothing; how many there are is the machine's speed
+	[ "$entries" -gt 1000 ]
 	is "$((entries + lost))" "$(counter traceinhits)"
 }
 
