@@ -207,6 +207,7 @@ C
 	wait $program || true
 }
 
+# bats test_tags=long
 @test "calls of a steady function while it was off are estimated to a third: by its rate, before and after" {
 	cat >steady.c <<'C'
 #include <stdio.h>
@@ -274,6 +275,7 @@ C
 	[ "$(devtrace sql -n new.db 'SELECT count(*) > 0 AND count(rate_after) = 0 AND count(processor_time) = 0 AND sum(calls_estimated) > 0 FROM missed')" = 1 ]
 }
 
+# bats test_tags=long
 @test "what --signal, --snapshot and --until wait for is never off" {
 	cat >trigger.c <<'C'
 #include <signal.h>
