@@ -483,9 +483,9 @@ static int refuse(const struct report *o)
 	bool form = o->groups.keys || o->fields.chosen;
 
 	if (o->live &&
-	    (o->key != DT_STATS_TOTAL || o->rows || o->json || o->subtract || o->anyway ||
+	    (o->key != DT_STATS_TOTAL || o->rows || o->subtract || o->anyway ||
 	     o->failed || o->waiting || o->when.from || o->when.to || o->filter_text || form))
-		dt_cmd_fail("--live goes with -F and -N only");
+		dt_cmd_fail("--live goes with -F, -N and --json only");
 	else if ((o->left_out || o->budget) &&
 		 (o->key != DT_STATS_TOTAL || o->subtract || o->failed || o->waiting ||
 		  o->when.from || o->when.to || o->filter_text || form))
@@ -510,6 +510,7 @@ static int show_live(const struct report *o, const char *path)
 			   .title = path,
 			   .show = o->select,
 			   .recorder = -1,
+			   .json = o->json,
 			   .terminal = o->terminal};
 
 	return dt_top_show(&t);

@@ -35,7 +35,7 @@
 #   - Debian's packages (make deb): lintian, and a fresh Debian in which they are installed, work and are purged, with nothing left
 #     (test/packages/chroot.sh), and devtrace@NAME.service under a running systemd (test/packages/systemd.sh; some 300 MB are downloaded, the kernel's headers and DKMS among them); those for RPM (make rpm):
 #     what is in them
-#   - the static program (make static) in a folder with nothing but a program to trace: test/packages/static.sh
+#   - the static program (make static) in a folder with nothing but a program to trace, and in seven distributions of 2020 to now (test/packages/static.sh, distributions.sh; some 600 MB are downloaded once)
 #   - programs with the glibc of Debian 11, which registers no rseq: test/real/old-libc.sh (3 MB are downloaded)
 #   - all of the commands' cases with sanitizers, those that take long too
 #   - the campaigns of which `make check' tries a share each time (test/share.bash), whole
@@ -497,6 +497,7 @@ campaign rpm "packages for RPM can be made, and have all files" rpm_packages
 static_program() {
 	make -s -C "$root" static >"$work/log" 2>&1 || { tail -n 20 "$work/log" >>"$work/why"; return 1; }
 	"$root/test/packages/static.sh" "$root/build/static/devtrace" >"$work/log" 2>&1 || { cat "$work/log" >>"$work/why"; return 1; }
+	"$root/test/packages/distributions.sh" "$root/build/static/devtrace" >"$work/log" 2>&1 || { cat "$work/log" >>"$work/why"; return 1; }
 }
 old_libc() {
 	bash "$root/test/real/old-libc.sh" "$devtrace" >"$work/log" 2>&1 && ! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }

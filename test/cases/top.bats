@@ -180,13 +180,16 @@ stop_turns() {
 	sleep 1
 	TERM=dumb timeout 60 "$dt" report --live "$dir/l.db" >"$dir/live" </dev/null &
 	local live=$!
+	timeout 60 "$dt" report --live --json -F work -F turn "$dir/l.db" >"$dir/live.json" </dev/null &
+	local lines=$!
 	sleep 4
 	pid=$(pgrep -P $recorder -f "$dir/turns" | head -1)
 	kill -USR1 "$pid"
 	wait $recorder
 	sleep 2
-	kill -TERM $live
+	kill -TERM $live $lines
 	wait $live
+	wait $lines
 	[ "$(grep -c $'\033' "$dir/live")" = 0 ]
 	read -r works turns <"$dir/said"
 	[ "$(grep -c '^>      total' "$dir/live")" -ge 3 ]
@@ -195,6 +198,15 @@ stop_turns() {
 	[ "$(counts turn "$dir/live" | tail -1)" = "$turns" ]
 	[ "$(counts turn "$dir/live" | head -1)" -lt "$(counts turn "$dir/live" | sed -n 2p)" ]
 	[ "$(counts turn "$dir/live" | sed -n 2p)" -lt "$turns" ]
+	python3 - "$works" "$turns" "$dir/live.json" <<-'P'
+	import json, sys
+	lines = [json.loads(l) for l in open(sys.argv[3])]
+	said = {f: [l["calls"] for l in lines if l["type"] == "function" and l["function"] == f] for f in ("work", "turn")}
+	assert [said["work"][-1], said["turn"][-1]] == [int(a) for a in sys.argv[1:3]], said
+	assert said["turn"] == sorted(said["turn"]) and said["turn"][0] < said["turn"][-1], said
+	assert [l["turn"] for l in lines if l["type"] == "turn"] == list(range(1, 1 + sum(l["type"] == "turn" for l in lines)))
+	assert {l["function"] for l in lines if l["type"] == "function"} == {"work", "turn"}
+	P
 	start_turns
 	"$dt" top -n 2 -F work "$pid" >"$dir/top" </dev/null
 	! grep $'\033' "$dir/top" || false

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: MIT
 #
 # The static program (make static) in a folder that is / for it, with a program to trace and that one's libraries, and nothing else:
-# no libraries of devtrace's, no /etc, no tools. As root.
-# usage: static.sh PROGRAM    build/static/devtrace. Prints "ok" or "not ok" for each step; the status is 0 if all are ok.
+# no libraries of devtrace's, no /etc, no tools. Or in a folder that is / of another distribution: its own ls and perl are traced
+# (test/packages/distributions.sh). As root.
+# usage: static.sh PROGRAM [ROOT]    build/static/devtrace. Prints "ok" or "not ok" for each step; the status is 0 if all are ok.
 set -uo pipefail
 [ "$(id -u)" = 0 ] || { echo "static.sh: only root can make a chroot" >&2; exit 2; }
 [ -n "${DEVTRACE_UNSHARED-}" ] || DEVTRACE_UNSHARED=1 exec unshare -m "$0" "$@"
-program=$(realpath "${1:?usage: static.sh PROGRAM}") || exit 2
+program=$(realpath "${1:?usage: static.sh PROGRAM [ROOT]}") || exit 2
 work=$(mktemp -d) || exit 1
-r=$work/root
+r=${2-$work/root}
 trap 'umount "$r/proc" 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
 trap 'exit 1' INT TERM HUP
 failed=0
@@ -28,11 +29,14 @@ readelf -dW "$program" | grep NEEDED >>"$work/log"
 [ ! -s "$work/log" ]
 result $? "no interpreter, no library"
 
-mkdir -p "$r"/{proc,tmp,dev,bin} && mount -t proc proc "$r/proc" && mknod -m 666 "$r/dev/null" c 1 3
+mkdir -p "$r"/{proc,tmp,dev,bin} && mount -t proc proc "$r/proc" || exit 1
+[ -e "$r/dev/null" ] || mknod -m 666 "$r/dev/null" c 1 3 || exit 1
 cp "$program" "$r/bin/devtrace"
-# ls, and what the loader says that it needs
-cp "$(command -v ls)" "$r/bin/ls"
-for l in $(ldd "$r/bin/ls" | grep -oE '/[^ ]+'); do mkdir -p "$r$(dirname "$l")" && cp -L "$l" "$r$l"; done
+if [ $# -lt 2 ]; then
+	# ls, and what the loader says that it needs
+	cp "$(command -v ls)" "$r/bin/ls"
+	for l in $(ldd "$r/bin/ls" | grep -oE '/[^ ]+'); do mkdir -p "$r$(dirname "$l")" && cp -L "$l" "$r$l"; done
+fi
 in_root() { chroot "$r" /bin/devtrace "$@" </dev/null; }
 export PATH=/bin:/usr/bin:/usr/sbin HOME=/tmp
 chroot "$r" /bin/ls / >"$work/alone" 2>&1
@@ -51,4 +55,26 @@ in_root check /tmp/t.db >"$work/log" 2>&1
 result $? "check"
 in_root sql -n /tmp/t.db "SELECT count(*) FROM calls WHERE function LIKE 'readdir%'" >"$work/log" 2>&1 && grep -qx "$calls" "$work/log"
 result $? "sql"
+if [ -x "$r/usr/bin/perl" ]; then
+	# perl counts: a thousand calls once it is told to go
+	chroot "$r" /usr/bin/perl -e 'sub turn { select(undef, undef, undef, 0.01) } turn until -e "/tmp/go"; getppid() for 1 .. 1000; open(F, ">/tmp/gone"); turn until -e "/tmp/end"' </dev/null >/dev/null 2>&1 &
+	perl=$!
+	until grep -q perl "/proc/$perl/comm" && [ "$(find "/proc/$perl/maps" -readable | xargs grep -c libc)" -gt 0 ]; do sleep 0.05; done
+	in_root attach -F getppid -o /tmp/a.db "$perl" >"$work/out" 2>"$work/log" &
+	attach=$!
+	timeout 20 bash -c "until grep -q ready '$work/log' || [ -s '$r/tmp/a.db' ]; do sleep 0.1; done"
+	sleep 1
+	: >"$r/tmp/go"
+	timeout 20 bash -c "until [ -e '$r/tmp/gone' ]; do sleep 0.05; done"
+	: >"$r/tmp/end"
+	wait "$perl"
+	status=$?
+	wait "$attach"
+	attached=$?
+	in_root sql -n /tmp/a.db "SELECT count(*) FROM calls WHERE function = 'getppid'" >"$work/out" 2>>"$work/log"
+	[ "$status $attached $(cat "$work/out")" = "0 0 1000" ] || { echo "statuses $status, $attached; calls: $(cat "$work/out")"; false; } >>"$work/log"
+	result $? "attach: perl's thousand calls"
+	in_root check /tmp/a.db >"$work/log" 2>&1
+	result $? "check of what was attached to"
+fi
 exit $failed
