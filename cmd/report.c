@@ -483,8 +483,8 @@ static int refuse(const struct report *o)
 	bool form = o->groups.keys || o->fields.chosen;
 
 	if (o->live &&
-	    (o->key != DT_STATS_TOTAL || o->rows || o->subtract || o->anyway ||
-	     o->failed || o->waiting || o->when.from || o->when.to || o->filter_text || form))
+	    (o->key != DT_STATS_TOTAL || o->rows || o->subtract || o->anyway || o->failed ||
+	     o->waiting || o->when.from || o->when.to || o->filter_text || form))
 		dt_cmd_fail("--live goes with -F, -N and --json only");
 	else if ((o->left_out || o->budget) &&
 		 (o->key != DT_STATS_TOTAL || o->subtract || o->failed || o->waiting ||

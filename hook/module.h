@@ -94,6 +94,12 @@ struct dt_file {
 		int64_t row;  /* in the trace file; 0: none */
 	} * type;	      /* types that have been written to the trace file */
 	size_t types;
+	/* the session's: where a module of this file was that has rows of functions in the trace
+	 * file, and its row; row 0: there is none */
+	struct {
+		uint64_t bias;
+		int64_t row;
+	} described;
 };
 
 /* All files of a session. */
@@ -110,6 +116,8 @@ struct dt_module {
 	bool hooked;	      /* its hook slots are set */
 	bool on;	      /* its chosen sites are switched on */
 	int64_t row;	      /* its row in the trace file; 0: not written yet */
+	int64_t functions;    /* row of the module whose rows of functions are this one's, too: its
+				 own, or that of the same file at the same place in another process */
 	uint64_t begin_ticks; /* when it was first seen mapped */
 	uint64_t complete;  /* ticks since when all that is chosen of it is recorded; 0: nothing is
 			       recorded yet */

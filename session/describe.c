@@ -210,7 +210,7 @@ static int64_t function_row(struct dt_session *s, const struct dt_module *m, uin
 			    const struct dt_function *f, const char *signature)
 {
 	struct dt_symtab *symtab = dt_file_symtab(m->file);
-	struct dt_function_row out = {.module = m->row,
+	struct dt_function_row out = {.module = m->functions,
 				      .address = address + m->bias,
 				      .name = "",
 				      .file = "",
@@ -367,7 +367,7 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 	char name[4096], signature[4 * sizeof(struct dt_label) + 64];
 	unsigned values = 0;
 	struct dt_function_row f = {
-		.module = m->row,
+		.module = m->functions,
 		.address = m->bias + (point->leaves ? point->leaves : point->site.address),
 		.name = name,
 		.file = "",
@@ -406,7 +406,7 @@ static void describe_constant(struct dt_session *s, const struct dt_module *m,
 			      struct dt_site_row *row)
 {
 	char name[4096];
-	struct dt_function_row f = {.module = m->row,
+	struct dt_function_row f = {.module = m->functions,
 				    .address = address,
 				    .name = name,
 				    .file = "",

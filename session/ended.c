@@ -16,6 +16,7 @@
 #include "session/domain.h"
 #include "session/jit.h"
 #include "session/processes.h"
+#include "session/sieve.h"
 #include "process/launch.h"
 
 void dt_ended_look(struct dt_session *s)
@@ -142,6 +143,10 @@ static void let_go(struct dt_session *s)
 			dt_target_leave(t);
 		if (t->left && (!s->has_log || is_covered(s, t))) {
 			*p = t->next;
+			if (s->sieve)
+				dt_sieve_leave(s->sieve, t->id, dt_ticks());
+			else if (s->store)
+				dt_store_leave(s->store, t->id);
 			dt_target_close(t);
 		} else {
 			p = &t->next;

@@ -175,7 +175,7 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	if (s->store)
 		dt_store_exec(s->store, id, dt_ticks(), NULL);
 	if (old) {
-		dt_process_forget_modules(s, old->module, old->n);
+		dt_process_forget_modules(s, old->id, old->module, old->n);
 		dt_target_end(old); /* its old image has ended */
 	}
 	t = dt_target_open(pid, &e);

@@ -128,6 +128,19 @@ static void note_complete(struct dt_session *s, struct dt_module *m)
 	m->complete_told = m->complete != 0;
 }
 
+/* Lets a module have the rows of functions of one that is the same file at the same place: a server
+ * that forks for each connection would have its functions described for each. */
+static void share_functions(struct dt_module *m)
+{
+	struct dt_file *f = m->file;
+
+	if (!f->described.row || f->described.bias != m->bias) {
+		f->described.bias = m->bias;
+		f->described.row = m->row;
+	}
+	m->functions = f->described.row;
+}
+
 void dt_process_note_modules(struct dt_session *s, struct dt_target *t)
 {
 	for (size_t i = 0; i < t->n; i++)
@@ -152,6 +165,7 @@ void dt_process_note_modules(struct dt_session *s, struct dt_target *t)
 				m->row = 0;
 			else
 				note_names(s, m);
+			share_functions(m);
 		}
 		note_complete(s, m);
 	}
@@ -358,16 +372,17 @@ const struct dt_target *dt_process_parent(struct dt_session *s, const struct dt_
 	return NULL;
 }
 
-void dt_process_forget_modules(struct dt_session *s, const struct dt_module *m, size_t n)
+void dt_process_forget_modules(struct dt_session *s, uint32_t id, const struct dt_module *m,
+			       size_t n)
 {
 	for (size_t i = 0; s->store && i < n; i++) {
 		uint64_t low, high;
 
 		if (s->sieve)
 			dt_sieve_settle(s->sieve, NULL);
-		dt_store_forget(s->store, m[i].low, m[i].high);
+		dt_store_forget(s->store, id, m[i].low, m[i].high);
 		for (unsigned k = 0; dt_probes_code(m[i].probes, k, &low, &high); k++)
-			dt_store_forget(s->store, low, high);
+			dt_store_forget(s->store, id, low, high);
 		dt_store_module_end(s->store, m[i].row, dt_ticks(), NULL);
 	}
 }

@@ -64,8 +64,9 @@ void dt_process_add(struct dt_session *s, struct dt_target *t);
  * true. */
 void dt_process_store_doubted(struct dt_session *s);
 
-/* Has the trace file forget the addresses of n modules that have gone, since other code may be
- * there now. With the lock. */
-void dt_process_forget_modules(struct dt_session *s, const struct dt_module *m, size_t n);
+/* Has the trace file forget the addresses of n modules that a process no longer has, since other
+ * code may be there now. With the lock. */
+void dt_process_forget_modules(struct dt_session *s, uint32_t id, const struct dt_module *m,
+			       size_t n);
 
 #endif

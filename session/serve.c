@@ -194,7 +194,7 @@ static bool modules_changed(struct dt_session *s, const struct dt_shared *m,
 		pthread_mutex_unlock(&s->lock);
 		dt_recorder_drain(s);
 		pthread_mutex_lock(&s->lock);
-		dt_process_forget_modules(s, t->gone, t->n_gone);
+		dt_process_forget_modules(s, t->id, t->gone, t->n_gone);
 		dt_target_forget(t);
 	}
 	return true;

@@ -491,15 +491,21 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 					 : VERDICT_DROP);
 }
 
-/* Calls fn for each frame of all threads. */
-static void each_frame(struct dt_sieve *v, void (*fn)(struct dt_sieve *v, struct sieve_thread *t,
-						      struct stack *s, struct frame *f))
+typedef void frame_fn(struct dt_sieve *v, struct sieve_thread *t, struct stack *s, struct frame *f);
+
+/* Calls fn for each frame of a thread. */
+static void each_frame_of(struct dt_sieve *v, struct sieve_thread *t, frame_fn *fn)
+{
+	for (uint32_t k = 0; k < t->stacks; k++)
+		for (uint32_t n = 0; n < t->stack[k]->n; n++)
+			fn(v, t, t->stack[k], &t->stack[k]->frame[n]);
+}
+
+static void each_frame(struct dt_sieve *v, frame_fn *fn)
 {
 	for (size_t i = 0; i < v->thread_room; i++)
-		for (uint32_t k = 0; v->thread[i] && k < v->thread[i]->stacks; k++)
-			for (uint32_t n = 0; n < v->thread[i]->stack[k]->n; n++)
-				fn(v, v->thread[i], v->thread[i]->stack[k],
-				   &v->thread[i]->stack[k]->frame[n]);
+		if (v->thread[i])
+			each_frame_of(v, v->thread[i], fn);
 }
 
 static void keep(struct dt_sieve *v, struct sieve_thread *t, struct stack *s, struct frame *f)
@@ -528,10 +534,15 @@ static void close_open(struct dt_sieve *v, struct sieve_thread *t, struct stack 
 	dt_sieve_tell_sums(v, t, s, f, &open);
 }
 
+void dt_sieve_close(struct dt_sieve *v, struct sieve_thread *t)
+{
+	dt_sieve_sums_alone(v, t);
+	each_frame_of(v, t, close_open);
+}
+
 void dt_sieve_finish(struct dt_sieve *v)
 {
 	for (size_t i = 0; i < v->thread_room; i++)
 		if (v->thread[i])
-			dt_sieve_sums_alone(v, v->thread[i]);
-	each_frame(v, close_open);
+			dt_sieve_close(v, v->thread[i]);
 }

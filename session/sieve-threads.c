@@ -67,22 +67,47 @@ static void free_stack(struct dt_sieve *v, struct stack *s)
 	free(s);
 }
 
+void dt_sieve_free_thread(struct dt_sieve *v, struct sieve_thread *t)
+{
+	for (uint32_t k = 0; k < t->stacks; k++)
+		free_stack(v, t->stack[k]);
+	if (t->in_request)
+		dt_sieve_request_end(v, t);
+	dt_verdict_drop(v, t->last_verdict);
+	dt_sieve_sums_forget(v, &t->alone);
+	dt_sieve_free_copy(v, t);
+	free(t->stack);
+	free(t->hold);
+	free(t->open);
+	free(t);
+}
+
+void dt_sieve_pack_threads(struct dt_sieve *v)
+{
+	struct sieve_thread **table = v->thread;
+	size_t room = v->thread_room;
+
+	v->last = NULL;
+	v->thread = calloc(room, sizeof(*table));
+	if (!v->thread) { /* the gaps stay: a thread may be there twice, which costs its open calls
+			   */
+		v->thread = table;
+		return;
+	}
+	v->threads = 0;
+	for (size_t i = 0; i < room; i++)
+		if (table[i]) {
+			*thread_slot(v->thread, room, table[i]->key) = table[i];
+			v->threads++;
+		}
+	free(table);
+}
+
 void dt_sieve_free_threads(struct dt_sieve *v)
 {
-	for (size_t i = 0; i < v->thread_room; i++) {
-		struct sieve_thread *t = v->thread[i];
-
-		for (uint32_t k = 0; t && k < t->stacks; k++)
-			free_stack(v, t->stack[k]);
-		if (t) {
-			dt_sieve_sums_forget(v, &t->alone);
-			dt_sieve_free_copy(v, t);
-			free(t->stack);
-			free(t->hold);
-			free(t->open);
-			free(t);
-		}
-	}
+	for (size_t i = 0; i < v->thread_room; i++)
+		if (v->thread[i])
+			dt_sieve_free_thread(v, v->thread[i]);
 	free(v->thread);
 }
 

@@ -229,6 +229,8 @@ struct dt_sieve {
 	struct dt_sieve_log *log; /* while dt_sieve_run() runs in a session without a file */
 	struct sieve_call *spare;
 	unsigned spares;
+	struct sieve_leaver *leaver; /* processes that have ended, in the order of time */
+	size_t leavers, leaver_room;
 	bool no_memory;
 };
 
@@ -366,6 +368,10 @@ struct stack *dt_sieve_place(struct dt_sieve *v, struct sieve_thread *t, uint64_
 /* Returns the stack with the frame that an exit belongs to; NULL: there is none. */
 struct stack *dt_sieve_stack_of(struct sieve_thread *t, uint64_t sp, uint32_t function);
 void dt_sieve_remove_stack(struct dt_sieve *v, struct sieve_thread *t, struct stack *s);
+/* Frees a thread, which the table then must not have any more. */
+void dt_sieve_free_thread(struct dt_sieve *v, struct sieve_thread *t);
+/* Closes the gaps that are left in the table where threads were taken out. */
+void dt_sieve_pack_threads(struct dt_sieve *v);
 void dt_sieve_free_threads(struct dt_sieve *v);
 
 /* ---- sieve-calls.c ---- */
@@ -426,8 +432,16 @@ void dt_sieve_judge_alone(struct dt_sieve *v, struct sieve_thread *t);
 /* Records have been lost: what is open is kept from here on. */
 void dt_sieve_lossy(struct dt_sieve *v);
 
-/* Nothing more comes: all open calls are judged by what is known. */
+/* Nothing more comes of a thread: its open calls are judged by what is known. */
+void dt_sieve_close(struct dt_sieve *v, struct sieve_thread *t);
+/* Nothing more comes at all. */
 void dt_sieve_finish(struct dt_sieve *v);
+
+/* ---- sieve-leave.c ---- */
+
+/* Lets those processes go, of the ones that dt_sieve_leave() was told of, whose records have all
+ * been put. */
+void dt_sieve_left(struct dt_sieve *v);
 
 /* How a call ended. */
 struct ending {

@@ -192,6 +192,7 @@ void dt_sieve_free(struct dt_sieve *v)
 	for (size_t i = 0; i < v->programs; i++)
 		free(v->program[i].exe);
 	free(v->program);
+	free(v->leaver);
 	free(v->function);
 	free(v->changes_stack);
 	for (uint32_t i = VERDICT_FIRST; i < v->verdicts; i++)
@@ -477,6 +478,8 @@ int dt_sieve_run(struct dt_sieve *v, uint64_t until, bool end, struct dt_sieve_l
 	rc = put_all(v, end, e);
 	for (unsigned i = 0; i < v->lanes && !rc; i++)
 		dt_sieve_keep_lent(&v->lane[i]);
+	if (!rc)
+		dt_sieve_left(v);
 	v->log = NULL;
 	return rc;
 }

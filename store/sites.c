@@ -18,22 +18,37 @@ static struct dt_site_entry *slot(struct dt_site_entry *entry, size_t size, uint
 	}
 }
 
+static bool is_left(const struct dt_sites *s, const struct dt_site_entry *e)
+{
+	return s->left.used && dt_pids_get(&s->left, e->pid);
+}
+
+/* Makes room: what is of processes that have been left goes, and the rest gets a table of which at
+ * most a quarter is in use. */
 static int grow_sites(struct dt_sites *s)
 {
-	size_t size = s->size ? 2 * s->size : 1024;
-	struct dt_site_entry *entry = calloc(size, sizeof(*entry));
+	size_t size = 1024, used = 0;
+	struct dt_site_entry *entry;
 
+	for (size_t i = 0; i < s->size; i++)
+		used += s->entry[i].used && !is_left(s, &s->entry[i]);
+	while (size < 4 * used)
+		size *= 2;
+	entry = calloc(size, sizeof(*entry));
 	if (!entry)
 		return -1;
 	for (size_t i = 0; i < s->size; i++) {
 		struct dt_site_entry *e = &s->entry[i];
 
-		if (e->used)
+		if (e->used && !is_left(s, e))
 			*slot(entry, size, e->pid, e->pc, e->target, e->kind) = *e;
 	}
 	free(s->entry);
 	s->entry = entry;
 	s->size = size;
+	s->used = used;
+	dt_pids_free(&s->left);
+	s->left = (struct dt_pids){0};
 	return 0;
 }
 
@@ -61,12 +76,26 @@ struct dt_site_entry *dt_sites_known(const struct dt_sites *s, uint32_t pid, uin
 	return e && e->used ? e : NULL;
 }
 
-void dt_sites_forget(struct dt_sites *s, uint64_t low, uint64_t high)
+int dt_sites_leave(struct dt_sites *s, uint32_t pid)
+{
+	return dt_pids_set(&s->left, pid, 1);
+}
+
+void dt_sites_stay(struct dt_sites *s, uint32_t pid)
+{
+	/* its rows have been described in the process that had the number before, and are wrong */
+	if (s->left.used && dt_pids_get(&s->left, pid))
+		grow_sites(s);
+}
+
+void dt_sites_forget(struct dt_sites *s, uint32_t pid, uint64_t low, uint64_t high)
 {
 	for (size_t i = 0; i < s->size; i++) {
 		struct dt_site_entry *e = &s->entry[i];
 		bool here = e->pc >= low && e->pc < high;
 
+		if (e->pid != pid && e->pid)
+			continue;
 		if (here || (e->target >= low && e->target < high))
 			e->row = 0;
 		if (here)
@@ -77,6 +106,7 @@ void dt_sites_forget(struct dt_sites *s, uint64_t low, uint64_t high)
 void dt_sites_free(struct dt_sites *s)
 {
 	free(s->entry);
+	dt_pids_free(&s->left);
 }
 
 static struct dt_pid_entry *pid_slot(struct dt_pid_entry *entry, size_t size, uint32_t tid)

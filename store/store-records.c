@@ -443,13 +443,19 @@ int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, s
 	return 0;
 }
 
-void dt_store_forget(struct dt_store *s, uint64_t low, uint64_t high)
+void dt_store_forget(struct dt_store *s, uint32_t pid, uint64_t low, uint64_t high)
 {
-	dt_sites_forget(&s->sites, low, high);
-	dt_sites_forget(&s->functions, low, high);
+	dt_sites_forget(&s->sites, pid, low, high);
+	/* those of modules stay true: a row of a module is of one file at one place */
+	dt_sites_forget(&s->functions, 0, low, high);
 	for (unsigned i = 0; i < s->cores; i++)
 		if (s->core[i])
 			clear_slots(s->core[i]);
+}
+
+void dt_store_leave(struct dt_store *s, uint32_t pid)
+{
+	dt_sites_leave(&s->sites, pid); /* without memory they stay, which costs some */
 }
 
 int dt_store_flush(struct dt_store *s, struct dt_error *e)

@@ -218,6 +218,7 @@ int dt_store_process(struct dt_store *s, uint32_t pid, uint32_t ppid, const char
 
 	if (dt_store_begin(s, e))
 		return -1;
+	dt_sites_stay(&s->sites, pid);
 	sqlite3_bind_int64(t, 1, pid);
 	sqlite3_bind_int64(t, 2, ppid);
 	dt_store_bind_text(t, 3, exe);

@@ -166,10 +166,13 @@ int dt_store_lose(struct dt_store *s, unsigned core, uint64_t lost, uint64_t swi
 		  uint64_t begin_ticks, struct dt_error *e);
 
 /*
- * Forgets what is known of sites in [low, high), in all processes, after an exec or a dlclose, so
- * that they are described again.
+ * Forgets what is known of a process's sites in [low, high), after an exec or a dlclose, so that
+ * they are described again.
  */
-void dt_store_forget(struct dt_store *s, uint64_t low, uint64_t high);
+void dt_store_forget(struct dt_store *s, uint32_t pid, uint64_t low, uint64_t high);
+/* Gives up the memory that is held for a process that has ended, all of whose records have been
+ * put. */
+void dt_store_leave(struct dt_store *s, uint32_t pid);
 
 /* Returns the number of the last chunk that has been written; 0: there is none. */
 int64_t dt_store_last_chunk(const struct dt_store *s);

@@ -279,3 +279,31 @@ assert 601 <= n["handle"] <= 800 and 601 <= n["part"] <= 800, n'
 	run -1 --separate-stderr devtrace attach -d --last 1s -s x $$
 	[[ $stderr == *'--last: it goes with a trace file'* ]]
 }
+
+# bats test_tags=long
+@test "until: with --last, what ended processes had is given up, and a shell's own places are described once" {
+	mkfifo go
+	# 150 programs, then 300 more, by when what is once is there
+	# on one core, since each has a chunk of its own
+	taskset -c 0 devtrace record -f -F '*' --last 300ms -o t.db sh -c 'n=0; while read -r more; do
+		while [ $n -lt $more ]; do /bin/true; n=$((n + 1)); done; echo $n; done' <go >said 2>err 3>&- &
+	tracer=$!
+	exec {to}>go
+	echo 150 >&"$to"
+	until grep -qx 150 said; do sleep 0.05; done
+	sleep 2
+	before=$(sed -n 's/^VmRSS:\t *\([0-9]*\) kB/\1/p' "/proc/$tracer/status")
+	echo 450 >&"$to"
+	until grep -qx 450 said; do sleep 0.05; done
+	sleep 2
+	after=$(sed -n 's/^VmRSS:\t *\([0-9]*\) kB/\1/p' "/proc/$tracer/status")
+	exec {to}>&-
+	wait $tracer
+	# it was 35 kB for each
+	echo "$before kB, then $after kB"
+	[ $((after - before)) -lt 5000 ]
+	[ "$(devtrace sql -n t.db 'SELECT count(*) FROM process')" = 451 ]
+	# an execve of a child does not have its maker's places described anew
+	[ "$(devtrace sql -n t.db 'SELECT count(*) FROM (SELECT 1 FROM site GROUP BY pid, pc, kind, target HAVING count(*) > 1)')" = 0 ]
+	devtrace check t.db
+}

@@ -59,11 +59,14 @@ if [ -x "$r/usr/bin/perl" ]; then
 	# perl counts: a thousand calls once it is told to go
 	chroot "$r" /usr/bin/perl -e 'sub turn { select(undef, undef, undef, 0.01) } turn until -e "/tmp/go"; getppid() for 1 .. 1000; open(F, ">/tmp/gone"); turn until -e "/tmp/end"' </dev/null >/dev/null 2>&1 &
 	perl=$!
-	until grep -q perl "/proc/$perl/comm" && [ "$(find "/proc/$perl/maps" -readable | xargs grep -c libc)" -gt 0 ]; do sleep 0.05; done
+	until grep -q perl "/proc/$perl/comm" && grep -q libc "/proc/$perl/maps"; do sleep 0.05; done
 	in_root attach -F getppid -o /tmp/a.db "$perl" >"$work/out" 2>"$work/log" &
 	attach=$!
-	timeout 20 bash -c "until grep -q ready '$work/log' || [ -s '$r/tmp/a.db' ]; do sleep 0.1; done"
-	sleep 1
+	# it is recorded once libc's row says since when
+	for _ in $(seq 300); do
+		[ "$(in_root sql -n /tmp/a.db 'SELECT count(*) FROM complete' 2>/dev/null || echo 0)" -gt 0 ] && break
+		sleep 0.1
+	done
 	: >"$r/tmp/go"
 	timeout 20 bash -c "until [ -e '$r/tmp/gone' ]; do sleep 0.05; done"
 	: >"$r/tmp/end"

@@ -18,6 +18,7 @@
 #include "store/chunk.h"
 #include "store/decode.h"
 #include "store/reader.h"
+#include "store/sites.h"
 #include "test/unit/test-trace-scratch.h"
 
 static uint64_t seed = 88172645463325252u;
@@ -603,10 +604,13 @@ static void test_processes(void **state)
 		assert_int_equal(dt_store_put(s, 0, &r, 1, 0, &e), 0);
 	}
 	assert_int_equal(described, 2);
-	dt_store_forget(s, 5, 6);
+	dt_store_forget(s, 10, 5, 6); /* r is of process 20 */
+	assert_int_equal(dt_store_put(s, 0, &r, 1, 0, &e), 0);
+	assert_int_equal(described, 2);
+	dt_store_forget(s, 20, 5, 6);
 	assert_int_equal(dt_store_put(s, 0, &r, 1, 0, &e), 0);
 	assert_int_equal(described, 3);
-	dt_store_forget(s, 6, 7);
+	dt_store_forget(s, 20, 6, 7);
 	assert_int_equal(dt_store_put(s, 0, &r, 1, 0, &e), 0);
 	assert_int_equal(described, 3);
 	assert_int_equal(dt_store_close(s, &e), 0);
@@ -619,6 +623,34 @@ static void test_processes(void **state)
 	assert_string_equal(t->name, "two");
 	assert_null(dt_reader_thread(reader, 3));
 	dt_reader_close(reader);
+}
+
+/* A hundred thousand processes, one after the other, of which each has ten places. */
+static void test_processes_left(void **state)
+{
+	struct dt_sites s = {0};
+
+	for (uint32_t pid = 1; pid <= 100000; pid++) {
+		for (uint64_t pc = 1; pc <= 10; pc++)
+			dt_sites_find(&s, pid, pc, 0, 'E')->row = pid;
+		assert_int_equal(dt_sites_known(&s, pid, 1, 0, 'E')->row, pid);
+		assert_int_equal(dt_sites_leave(&s, pid), 0);
+		/* of no process: it stays */
+		dt_sites_find(&s, 0, 7, 0, 'E')->row = 77;
+	}
+	assert_true(s.size <= 4096);
+	assert_int_equal(dt_sites_known(&s, 0, 7, 0, 'E')->row, 77);
+	/* a number that comes again is not the process that had it, also if there was no need yet
+	 * to give its entries up */
+	dt_sites_find(&s, 5, 1, 0, 'E')->row = 5;
+	dt_sites_find(&s, 6, 1, 0, 'E')->row = 6;
+	dt_sites_leave(&s, 5);
+	dt_sites_stay(&s, 6);
+	assert_int_equal(dt_sites_known(&s, 5, 1, 0, 'E')->row, 5);
+	dt_sites_stay(&s, 5);
+	assert_null(dt_sites_known(&s, 5, 1, 0, 'E'));
+	assert_int_equal(dt_sites_known(&s, 6, 1, 0, 'E')->row, 6);
+	dt_sites_free(&s);
 }
 
 static void test_descriptions(void **state)
@@ -1242,6 +1274,7 @@ int main(void)
 		TEST(test_live),
 		TEST(test_growing),
 		TEST(test_processes),
+		TEST(test_processes_left),
 		TEST(test_descriptions),
 		TEST(test_kill),
 		TEST(test_disk_full),
