@@ -206,10 +206,23 @@ static int by_table(const void *a, const void *b)
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
+/* Returns the next address after that of a table which an instruction computes; what is behind it
+ * is something else. */
+static uint64_t next_object(const struct reader *r, size_t i)
+{
+	uint64_t table = r->lea[i].table;
+
+	while (i < r->leas && r->lea[i].table == table)
+		i++;
+	return i < r->leas ? r->lea[i].table : UINT64_MAX;
+}
+
 /*
  * Reads tables of 32-bit distances from their own beginning, as gcc and clang make for a switch.
  * Every address that an instruction computes may be one; a table ends at the first entry that leads
- * nowhere.
+ * nowhere. Behind a table there is mostly the next one, whose distances are from elsewhere, so that
+ * they may lead to an instruction of any function by chance: that is kept free of hooks, but says
+ * nothing about whose part that function is.
  */
 void dt_code_read_tables(struct reader *r)
 {
@@ -222,10 +235,12 @@ void dt_code_read_tables(struct reader *r)
 		qsort(r->lea, r->leas, sizeof(*r->lea), by_table);
 	for (size_t i = 0; i < r->leas; i++) {
 		const struct lea *l = &r->lea[i];
+		uint64_t next;
 		size_t n;
 
 		if (i && !by_table(l, l - 1))
 			continue;
+		next = next_object(r, i);
 		/* sorted, so it is mostly in the same section as the previous one */
 		if (!p || l->table - base >= left) {
 			p = dt_symfile_bytes(r->elf, l->table, &left);
@@ -240,8 +255,9 @@ void dt_code_read_tables(struct reader *r)
 			if (!may_lead(c, l->function, to))
 				break;
 			dt_code_set_mark(c, to, DT_CODE_HARD);
-			add_join(r, l->function, to);
 			c->function[l->function].table = true;
+			if (base + n < next)
+				add_join(r, l->function, to);
 		}
 	}
 }

@@ -428,3 +428,90 @@ cat_passes() {
 	run "$dt" graph own.db secnd
 	[[ "$output" == *"one is second"* ]]
 }
+
+@test "stripped: a switch's table ends where the next one begins, and makes nobody's exits another function's" {
+	# few is reached by a jump only, so it could be a part of any function. Its table has two entries, and what follows are the
+	# distances of many's, which from here lead to instructions of many by chance.
+	cat >tables.s <<-'S'
+		.macro back reg
+		add $24, %rsp
+		.cfi_def_cfa_offset 8
+		ret
+		.cfi_def_cfa_offset 32
+		.endm
+		.text
+		.globl first, many
+		.type first, @function
+		first: .cfi_startproc
+		test %edi, %edi
+		js .Lno
+		jmp few
+		.Lno: xor %eax, %eax
+		ret
+		.cfi_endproc
+		.p2align 4
+		.type few, @function
+		few: .cfi_startproc
+		sub $24, %rsp
+		.cfi_def_cfa_offset 32
+		mov %edi, 8(%rsp)
+		cmp $1, %edi
+		ja .Lf3
+		lea fews(%rip), %rcx
+		movslq (%rcx,%rdi,4), %rax
+		add %rcx, %rax
+		jmp *%rax
+		.Lf1: mov 8(%rsp), %eax
+		back
+		.Lf2: nopw 0(%rax,%rax)
+		mov $20, %eax
+		back
+		.Lf3: mov $30, %eax
+		back
+		.cfi_endproc
+		.p2align 4
+		.type many, @function
+		many: .cfi_startproc
+		sub $24, %rsp
+		.cfi_def_cfa_offset 32
+		cmp $3, %edi
+		ja .Lm4
+		lea manys(%rip), %rdx
+		movslq (%rdx,%rdi,4), %rax
+		add %rdx, %rax
+		jmp *%rax
+		.irp n, 1, 2, 3, 4
+		.rept 8
+		nop
+		.endr
+		.Lm\n: lea \n(%rdi), %eax
+		back
+		.endr
+		.cfi_endproc
+		.section .rodata
+		.p2align 2
+		fews: .long .Lf1 - fews, .Lf2 - fews
+		manys: .long .Lm1 - manys, .Lm2 - manys, .Lm3 - manys, .Lm4 - manys
+		.section .note.GNU-stack,"",@progbits
+	S
+	cat >main.c <<-'C'
+		#include <stdio.h>
+		unsigned first(unsigned n), many(unsigned n);
+		int main(void)
+		{
+			unsigned sum = 0;
+			for (unsigned i = 0; i < 300; i++) sum += first(i % 3);
+			for (unsigned i = 0; i < 70; i++) sum += many(i % 7);
+			printf("%u\n", sum);
+		}
+	C
+	gcc -O1 -o tables main.c tables.s
+	first=$(address tables first)
+	many=$(address tables many)
+	strip tables
+	alone=$(./tables)
+	[ "$("$dt" record -F '*' -o tables.db ./tables)" = "$alone" ]
+	"$dt" check tables.db
+	[ "$("$dt" sql -n tables.db "SELECT count(*) FROM calls WHERE function = 'tables+$first' AND ended = 'returned'")" = 300 ]
+	[ "$("$dt" sql -n tables.db "SELECT count(*) FROM calls WHERE function = 'tables+$many' AND ended = 'returned'")" = 70 ]
+}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # The static program (make static) in other distributions: their root file systems, made by debootstrap, with the programs and the
-# libc they have. As root.
+# libc they have: what static.sh and stock.sh do there. As root.
 # usage: distributions.sh PROGRAM [RELEASE]...    build/static/devtrace; RELEASE: a name in the list below, all of them if none is given.
 # Prints "ok" or "not ok" for each step; the status is 0 if all are ok. A release that can not be had is said, and is no failure.
 # What debootstrap makes is kept, a tar file, in ${DEVTRACE_CACHE:-~/.cache/devtrace}.
@@ -38,7 +38,7 @@ for release; do
 	rm -rf --one-file-system "$work/root"
 	mkdir "$work/root" && tar -C "$work/root" -xf "$cache/$release-minbase.tar" || exit 1
 	echo "# $release: $(. "$work/root/etc/os-release" && echo "$PRETTY_NAME"), $(chroot "$work/root" ldd --version | head -n 1)"
-	"$here/static.sh" "$program" "$work/root" | sed "s/^\(ok\|not ok\) - /&$release: /" || failed=1
+	{ "$here/static.sh" "$program" "$work/root" && "$here/stock.sh" "$work/root"; } | sed "s/^\(ok\|not ok\) - /&$release: /" || failed=1
 	tried=$((tried + 1))
 done
 [ $tried -gt 0 ] || { echo "not ok - no distribution could be had"; exit 1; }
