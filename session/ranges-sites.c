@@ -230,13 +230,14 @@ void dt_ranges_mask_file(struct dt_session *s, struct dt_file *f)
 
 size_t dt_ranges_mask_function(struct dt_file *f, uint64_t function, bool off)
 {
-	size_t n = 0;
+	size_t sites, n = 0;
+	const uint32_t *site = f->masked ? dt_file_sites_of(f, function, &sites) : NULL;
 
-	for (size_t i = 0; f->masked && i < f->elf->sites; i++) {
-		if (f->elf->site[i].kind == DT_ELF_EVENT || f->elf->site[i].function != function)
+	for (size_t i = 0; site && i < sites; i++) {
+		if (f->elf->site[site[i]].kind == DT_ELF_EVENT)
 			continue;
-		f->masked[i] = off;
-		choose_site(f, i);
+		f->masked[site[i]] = off;
+		choose_site(f, site[i]);
 		n++;
 	}
 	return n;
