@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "hook/hand-over.h"
 #include "process/inject.h"
 #include "process/memory.h"
 #include "process/status.h"
@@ -342,11 +343,14 @@ out:
 	return done;
 }
 
+/* Has the process map the session's memory, which it opens at path; NULL: it has the descriptor
+ * fd of it. */
 static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
-		       const struct dt_shared *shared, uint64_t area, const char *path,
+		       const struct dt_shared *shared, uint64_t area, const char *path, int fd,
 		       struct dt_error *e)
 {
-	uint64_t bytes = shared->geometry.bytes;
+	uint64_t bytes = shared->geometry.bytes, has = path ? DT_INJECTED_FD : (uint64_t)fd;
+	size_t first = path ? 0 : 1;
 	struct dt_injected_call call[] = {
 		{"opening the session's memory",
 		 SYS_openat,
@@ -356,10 +360,10 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 		{"mapping the rings",
 		 SYS_mmap,
 		 {area + DT_AREA_SESSION, bytes, PROT_READ | PROT_WRITE,
-		  MAP_SHARED | MAP_FIXED | MAP_POPULATE, DT_INJECTED_FD, 0},
+		  MAP_SHARED | MAP_FIXED | MAP_POPULATE, has, 0},
 		 0,
 		 false},
-		{"closing the session's memory", SYS_close, {DT_INJECTED_FD}, 0, true},
+		{"closing the session's memory", SYS_close, {has}, 0, true},
 		{"mapping the process block",
 		 SYS_mmap,
 		 {area + DT_AREA_PROCESS, PRIVATE, PROT_READ | PROT_WRITE,
@@ -383,16 +387,37 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 		 true},
 	};
 
-	if (dt_memory_write(mem, area + PATH_AT, path, strlen(path) + 1) < 0)
+	if (path && dt_memory_write(mem, area + PATH_AT, path, strlen(path) + 1) < 0)
 		return dt_fail(e, "the area can not be written: %s", strerror(errno));
-	return dt_inject(tid, mem, maps, area + STUB_AT, call, sizeof(call) / sizeof(*call), e);
+	return dt_inject(tid, mem, maps, area + STUB_AT, call + first,
+			 sizeof(call) / sizeof(*call) - first, e);
+}
+
+/* Hands the session's memory to a process that may not open it. */
+static int hand_over(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps,
+		     const struct dt_shared *shared, uint64_t area, struct dt_error *e)
+{
+	struct dt_injected_call page = {"mapping the process block",
+					SYS_mmap,
+					{area + DT_AREA_PROCESS, PAGE, PROT_READ | PROT_WRITE,
+					 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, (uint64_t)-1, 0},
+					0,
+					false};
+	int fd;
+
+	if (dt_inject(tid, mem, maps, area + STUB_AT, &page, 1, e) < 0)
+		return -1;
+	fd = dt_hand_over(pid, tid, mem, maps, area + STUB_AT, area + DT_AREA_PROCESS, shared->fd,
+			  e);
+	return fd < 0 ? -1 : map_session(tid, mem, maps, shared, area, NULL, fd, e);
 }
 
 /*
  * Has the process open and map the session's memory: through our /proc entry; or, if the kernel
  * does not let it look into ours since it is of another user or has fewer capabilities, through
  * that of a double, which lives for this moment only; or, if it sees another /proc, through that of
- * a double in its PID namespace.
+ * a double in its PID namespace. One that may open none of these, since it has confined itself to
+ * some files, gets it handed over. (That would do for all, but for kernels before 5.6.)
  */
 static int share(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps,
 		 const struct dt_shared *shared, uint64_t area, struct dt_error *e)
@@ -402,14 +427,14 @@ static int share(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps,
 	int rc;
 
 	dt_format(path, sizeof(path), "/proc/%d/fd/%d", getpid(), shared->fd);
-	rc = map_session(tid, mem, maps, shared, area, path, e);
+	rc = map_session(tid, mem, maps, shared, area, path, -1, e);
 	for (int inside = 0; inside < 2 && rc != 0; inside++) {
 		if (!start_double(&d, pid, shared, inside, path, sizeof(path)))
 			continue;
-		rc = map_session(tid, mem, maps, shared, area, path, e);
+		rc = map_session(tid, mem, maps, shared, area, path, -1, e);
 		end_double(&d);
 	}
-	return rc;
+	return rc ? hand_over(pid, tid, mem, maps, shared, area, e) : 0;
 }
 
 /* Has the process reserve `bytes' of addresses at `at'. */

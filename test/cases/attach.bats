@@ -767,3 +767,81 @@ build_forks() {
 	"$dt" check "$dir/waiting.db" >/dev/null
 	[ "$("$dt" sql --csv --no-header "$dir/waiting.db" "SELECT count(*) > 20 FROM calls" | tr -d '\r')" = 1 ]
 }
+
+@test "attach: a process that has forbidden itself to open files (Landlock), or sees no /proc; with hardly a descriptor left" {
+	cat >"$dir/confined.c" <<-'C'
+		#include <linux/landlock.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/prctl.h>
+		#include <sys/resource.h>
+		#include <sys/syscall.h>
+		#include <unistd.h>
+		static volatile sig_atomic_t go;
+		static void on(int s) { go = s; }
+		static volatile int sink;
+		__attribute__((noipa)) void tick(void) { sink++; }
+		__attribute__((noipa)) int f(int n) { return sink += n; }
+		int main(int argc, char **argv)
+		{
+			struct landlock_ruleset_attr a = {.handled_access_fs = (1u << 13) - 1};
+			int rules = (int)syscall(SYS_landlock_create_ruleset, &a, sizeof(a), 0), n = 0;
+			struct rlimit most = {(rlim_t)atoi(argv[1]), (rlim_t)atoi(argv[1])};
+			if (rules < 0) return 77;
+			prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+			if (syscall(SYS_landlock_restrict_self, rules, 0)) return 1;
+			close(rules);
+			setrlimit(RLIMIT_NOFILE, &most);
+			signal(SIGUSR1, on);
+			signal(SIGUSR2, on);
+			puts(fopen("/etc/passwd", "r") ? "open" : "forbidden");
+			fflush(stdout);
+			while (go != SIGUSR1) { tick(); usleep(1000); }
+			for (; n < 1000; n++) f(n);
+			puts("done");
+			fflush(stdout);
+			while (go != SIGUSR2) { tick(); usleep(1000); }
+			printf("%d calls, next descriptor %d\n", n, dup(0));
+		}
+	C
+	gcc -O1 -g -o "$dir/confined" "$dir/confined.c"
+	"$dir/confined" 100 >"$dir/said" 3>&- </dev/null &
+	pid=$!
+	until [ -s "$dir/said" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+	grep -qx forbidden "$dir/said" || skip "this kernel has no Landlock"
+	attach -F f -F tick
+	kill -USR1 $pid
+	until grep -qx 'done' "$dir/said"; do sleep 0.02; done
+	detach
+	kill -USR2 $pid
+	wait $pid
+	[ "$(tail -1 "$dir/said")" = '1000 calls, next descriptor 3' ]
+	[ "$("$dt" sql -n "$dir/a.db" "SELECT count(*) FROM calls WHERE function = 'f'")" = 1000 ]
+	"$dt" check "$dir/a.db"
+	# room for one descriptor, where three are needed for a moment: one line, and the process goes on
+	"$dir/confined" 4 >"$dir/said" 3>&- </dev/null &
+	pid=$!
+	until [ -s "$dir/said" ]; do sleep 0.02; done
+	if "$dt" attach -F f -o "$dir/b.db" $pid 2>"$dir/err"; then false; fi
+	[ "$(<"$dir/err")" = "devtrace: making sockets failed in the traced process: Too many open files" ]
+	kill -USR1 $pid
+	until grep -qx 'done' "$dir/said"; do sleep 0.02; done
+	kill -USR2 $pid
+	wait $pid
+	[ "$(tail -1 "$dir/said")" = '1000 calls, next descriptor 3' ]
+	# no /proc where it is, in which it could open anything (as root only: chroot)
+	[ "$(id -u)" = 0 ] || return 0
+	mkdir -p "$dir/empty"
+	gcc -O1 -g -static -o "$dir/empty/confined" "$dir/confined.c"
+	chroot "$dir/empty" /confined 100 >"$dir/said" 3>&- </dev/null &
+	pid=$!
+	until [ -s "$dir/said" ]; do sleep 0.02; done
+	attach -F f -F tick
+	kill -USR1 $pid
+	until grep -qx 'done' "$dir/said"; do sleep 0.02; done
+	detach
+	kill -USR2 $pid
+	wait $pid
+	[ "$("$dt" sql -n "$dir/a.db" "SELECT count(*) FROM calls WHERE function = 'f'")" = 1000 ]
+}
