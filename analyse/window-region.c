@@ -41,7 +41,8 @@ static void on_call(void *ctx, const struct dt_call *c)
 
 int dt_windows_feed(struct dt_windows *w)
 {
-	struct dt_feed_to to = {.bar = on_bar, .call = on_call, .ctx = w};
+	struct dt_feed_to to = {
+		.bar = on_bar, .call = on_call, .ctx = w, .ways = &w->pyramid->ways};
 
 	/* values are for calls that are asked for one by one */
 	w->feed = dt_feed_new(w->reader, &to, true, w->filter);

@@ -37,6 +37,7 @@ void dt_answer_names(struct dt_asked *a);
 void dt_answer_search(struct dt_asked *a);
 void dt_answer_unhooked(struct dt_asked *a);
 void dt_answer_stats(struct dt_asked *a);
+void dt_answer_range(struct dt_asked *a);
 void dt_answer_call(struct dt_asked *a);
 void dt_answer_why(struct dt_asked *a);
 void dt_answer_list(struct dt_asked *a);

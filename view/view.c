@@ -174,6 +174,7 @@ static const struct {
 	{"stats", dt_answer_stats},	  {"call", dt_answer_call},
 	{"list", dt_answer_list},	  {"activities", dt_answer_activities},
 	{"unhooked", dt_answer_unhooked}, {"why", dt_answer_why},
+	{"range", dt_answer_range},
 };
 
 static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_asked *a))

@@ -21,12 +21,14 @@ export const state = {
 	found: new Set(),	// functions that the search has found
 	filter: "",		// the filter's words, which say what is shown; "": everything
 	hidden: new Set(),	// kinds of tracks that are not shown, and "arrow"
+	a: null, b: null,	// marks to measure between, in ticks
 	marks: [],		// bookmarks: {from, to, name}
 	arrows: [],		// the arrows that were drawn last
 	ends: {sent: new Set(), received: new Set(), together: []},	// of messages: arrows.js
-	tab: "functions",	// the open tab of the panel
+	tab: "functions",	// the tab of the panel
+	opened: false,		// it is open also when nothing is selected
 	pid_of: tid => state.pids.get(tid) ?? tid, pids: new Map(),
-	process_name: pid => state.processes.get(pid) ?? (state.threads.get(pid) || "process " + pid), processes: new Map(),
+	process_name: pid => state.processes.get(pid) ?? (state.threads.get(pid) || "process " + pid), processes: new Map(), numbers: new Map(),
 	thread_name: tid => state.threads.get(tid) ?? "thread " + tid, threads: new Map(),
 };
 
@@ -159,7 +161,8 @@ export function keep() {
 	if (by_id("search").value) q.set("search", by_id("search").value);
 	if (state.filter) q.set("only", state.filter);
 	if (state.hidden.size) q.set("hidden", [...state.hidden].join("."));
-	if (state.tab !== "functions") q.set("tab", state.tab);
+	if (state.tab !== "functions" || state.opened) q.set("tab", state.tab);
+	for (const m of ["a", "b"]) if (state[m] !== null) q.set(m, state[m]);
 	const p = state.picked, of = p && p.count === 1 && state.tracks.find(t => t.track === p.track);
 	if (of && of.kind === "thread") q.set("call", [of.id, p.depth, p.begin, p.end, p.what, p.flags ?? 0].join("-"));
 	for (const m of state.marks) q.append("mark", m.from + "-" + m.to + "-" + m.name);
@@ -176,6 +179,7 @@ function recall() {
 	}
 	const call = (q.get("call") || "").split("-").map(Number), of = call.length === 6 && call.every(Number.isSafeInteger) && state.tracks.find(t => t.kind === "thread" && t.id === call[0]);
 	state.picked = of ? {track: of.track, depth: call[1], begin: call[2], end: call[3], what: call[4], flags: call[5], count: 1} : null;
+	for (const m of ["a", "b"]) state[m] = /^\d+$/.test(q.get(m) ?? "") ? Math.min(state.length, Number(q.get(m))) : null;
 	state.selection = selection.length === 2 && selection[1] > selection[0] ? selection : null;
 	by_id("search").value = q.get("search") || "";
 	state.hidden = new Set((q.get("hidden") || "").split(".").filter(Boolean));
@@ -205,6 +209,7 @@ function take(trace) {
 	if (whole) state.to = state.length;
 	state.tracks = (trace.error ? [] : [...trace.tracks, ...activity_tracks()]).map(t => ({...t, open: open.has(t.track)}))
 		.sort((a, b) => order[a.kind] - order[b.kind] || a.pid - b.pid || a.id - b.id);
+	for (const p of trace.processes) state.numbers.set(p.pid, p.number);
 	for (const p of trace.processes) state.processes.set(p.pid, (p.name.split(" ")[0].split("/").pop() || "process") + " " + p.number);
 	for (const t of state.tracks) if (t.kind === "thread") { state.pids.set(t.id, t.pid || t.id); state.threads.set(t.id, t.name); }
 	for (const t of trace.threads) { state.pids.set(t.tid, t.pid || t.tid); state.threads.set(t.tid, t.name); }
@@ -237,8 +242,8 @@ async function load(first) {
 			wrong("");
 			if (trace.error) wrong("nothing is drawn: " + trace.error);
 			take(trace);
-			if (first) { recall(); panel.open(state.tab); panel.search(); }
-			else if (state.selection || state.tab === "list") panel.select();
+			if (first) { recall(); panel.open(state.tab, state.opened || state.tab !== "functions"); panel.search(); }
+			else if (state.selection || state.opened || state.tab === "list") panel.select();
 			first = false;
 			relayout();
 			await fetch_map();
@@ -312,6 +317,7 @@ scroll.addEventListener("scroll", () => { redraw(); fetch_bars(); });
 drawn = input(canvas, map, scroll);
 const address = new URLSearchParams(location.hash.slice(1));
 state.tab = address.get("tab") || "functions";
+state.opened = address.has("tab");
 state.filter = address.get("only") || "";
 by_id("filter").value = state.filter;
 use_filter(state.filter);
