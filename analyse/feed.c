@@ -387,6 +387,14 @@ static uint32_t point_of(struct dt_feed *f, uint32_t function)
 	return f->point[function] ? f->point[function] : function;
 }
 
+static void on_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin, uint64_t end,
+		    bool preempted, const char *what)
+{
+	const struct dt_feed *f = ctx;
+
+	f->to.wait(f->to.ctx, tid, c, begin, end, preempted, what);
+}
+
 static bool is_wanted_event(const struct dt_feed *f, const struct dt_site *site,
 			    const struct dt_span *s, uint32_t i, uint64_t value)
 {
@@ -497,6 +505,7 @@ struct dt_feed *dt_feed_new(struct dt_reader *r, const struct dt_feed_to *to, bo
 	f->switches = dt_feed_has_switches(r);
 	f->filter = filter;
 	events.begin = filter || to->begin || to->ways || has_kernel(r) ? on_begin : NULL;
+	events.wait = to->wait ? on_wait : NULL;
 	events.ctx = f;
 	f->pair = dt_pair_new(r, &events, values);
 	if (f->pair)

@@ -17,6 +17,7 @@ struct dt_asked {
 		origin; /* ticks of the first record: times in requests and answers count from it */
 	struct dt_formats *formats;
 	const char *path;
+	int sources; /* folder of source files, for dt_source_open(); -1: none */
 	const struct dt_view_request *r;
 	struct dt_view_answer *answer;
 };
@@ -40,6 +41,7 @@ void dt_answer_stats(struct dt_asked *a);
 void dt_answer_range(struct dt_asked *a);
 void dt_answer_call(struct dt_asked *a);
 void dt_answer_why(struct dt_asked *a);
+void dt_answer_source(struct dt_asked *a);
 void dt_answer_list(struct dt_asked *a);
 void dt_answer_activities(struct dt_asked *a);
 

@@ -36,6 +36,8 @@ struct dt_view_news {
  */
 struct dt_view *dt_view_open(const char *path, struct dt_formats *formats, bool anyway,
 			     const struct dt_view_live *live, struct dt_error *e);
+/* Sets the folder of source files, of dt_source_folder(); at first there is none. */
+void dt_view_use_sources(struct dt_view *v, int folder);
 /* Sets the function that is called for news; fn NULL: none. When this returns, the one set before
  * is not running and will not be called again. */
 void dt_view_tell_news(struct dt_view *v, const struct dt_view_news *news);

@@ -350,6 +350,7 @@ await test("a row of a table is a filter, a second click takes it away", async (
 		await settle();
 		is(await page.inputValue("#filter"), "", tab);
 	}
+	await shut();
 	await fit();
 });
 

@@ -7,6 +7,7 @@ import { draw, draw_map, layout, left } from "./draw.js";
 import { input } from "./input.js";
 import { key } from "./key.js";
 import { live } from "./live.js";
+import { measured } from "./measure.js";
 import { panel } from "./panel.js";
 import { count } from "./text.js";
 
@@ -242,7 +243,7 @@ async function load(first) {
 			wrong("");
 			if (trace.error) wrong("nothing is drawn: " + trace.error);
 			take(trace);
-			if (first) { recall(); panel.open(state.tab, state.opened || state.tab !== "functions"); panel.search(); }
+			if (first) { recall(); measured(); panel.open(state.tab, state.opened || state.tab !== "functions"); panel.search(); }
 			else if (state.selection || state.opened || state.tab === "list") panel.select();
 			first = false;
 			relayout();

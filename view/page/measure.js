@@ -14,7 +14,7 @@ export function set_mark(which, clicked) {
 	state[which] = Math.round(Math.max(0, Math.min(state.length, at)));
 	redraw();
 	keep();
-	panel.measure();
+	measured();
 }
 
 function button(text, title, what) {
@@ -26,22 +26,21 @@ function button(text, title, what) {
 	return b;
 }
 
-// Returns what the panel's head has of the marks.
+// Tells of the marks beside the tabs.
 export function measured() {
-	const out = document.createElement("span"), {a, b} = state, ns = state.ns_per_tick;
-	out.id = "measured";
-	for (const m of ["a", "b"]) out.append(button("set " + m.toUpperCase(), "a mark where the picked call " + (m === "a" ? "begins" : "ends") + ", or in the middle of the picture; key " + (m === "a" ? "[" : "]"), () => set_mark(m, true)));
+	const out = [], {a, b} = state, ns = state.ns_per_tick;
+	for (const m of ["a", "b"]) out.push(button("set " + m.toUpperCase(), "a mark where the picked call " + (m === "a" ? "begins" : "ends") + ", or in the middle of the picture; key " + (m === "a" ? "[" : "]"), () => set_mark(m, true)));
 	const text = document.createElement("span");
 	text.setAttribute("role", "status");
 	text.textContent = [a !== null && "A at " + time(a * ns, 1), b !== null && "B at " + time(b * ns, 1), a !== null && b !== null && "A to B: " + duration((b - a) * ns, 6)].filter(Boolean).join("; ");
-	out.append(text);
-	if (a !== null && b !== null && a !== b) out.append(button("select A to B", "select what is between the marks", () => {
+	out.push(text);
+	if (a !== null && b !== null && a !== b) out.push(button("select A to B", "select what is between the marks", () => {
 		state.selection = [Math.min(a, b), Math.max(a, b)];
 		show(state.from, state.to);
 		panel.selected();
 	}));
-	if (a !== null || b !== null) out.append(button("remove", "remove the marks", () => { state.a = state.b = null; redraw(); keep(); panel.measure(); }));
-	return out;
+	if (a !== null || b !== null) out.push(button("remove", "remove the marks", () => { state.a = state.b = null; redraw(); keep(); measured(); }));
+	document.getElementById("measured").replaceChildren(...out);
 }
 
 // Draws the marks, and the time between them on the scale.

@@ -5,7 +5,6 @@ import { json } from "./data.js";
 import { list } from "./list.js";
 import { show_table } from "./tables.js";
 import { show_ways } from "./ways.js";
-import { measured } from "./measure.js";
 import { why } from "./why.js";
 import { count, duration, time } from "./text.js";
 
@@ -115,13 +114,13 @@ async function select() {
 	}
 	if (state.tab === "list") return list.load(by_id("table"), by_id("range"), state.picked ? state.picked.begin : range ? range[0] : Math.max(0, state.from));
 	if (!range && !state.opened) {
-		by_id("range").replaceChildren(measured());
+		by_id("range").textContent = "";
 		by_id("table").replaceChildren();
 		return;
 	}
 	const ns = state.ns_per_tick, [from, to] = range || [0, state.length];
 	by_id("range").replaceChildren((range ? duration((to - from) * ns, 6) + ", from " + time(from * ns, 1) + " to " + time(to * ns, 1) + ": what runs across its edges counts by its part (cut); mean to max are of whole calls that end in it"
-		: "the whole trace, " + duration(to * ns, 6)) + (state.complete ? "" : "; the trace is still being read") + " ", measured());
+		: "the whole trace, " + duration(to * ns, 6)) + (state.complete ? "" : "; the trace is still being read"));
 	try {
 		await (ways.has(state.tab) ? show_ways(into, state.tab) : show_table(into, state.tab));
 	} catch (e) {
@@ -231,9 +230,4 @@ function begin() {
 	}
 }
 
-// Called when the marks A and B have changed.
-function measure() {
-	document.getElementById("measured")?.replaceWith(measured());
-}
-
-export const panel = {begin, measure, changed, select, search, open, moved, picked, selected, bookmark};
+export const panel = {begin, changed, select, search, open, moved, picked, selected, bookmark};
