@@ -41,6 +41,7 @@ void dt_answer_stats(struct dt_asked *a);
 void dt_answer_range(struct dt_asked *a);
 void dt_answer_call(struct dt_asked *a);
 void dt_answer_why(struct dt_asked *a);
+void dt_answer_heat(struct dt_asked *a);
 void dt_answer_source(struct dt_asked *a);
 void dt_answer_list(struct dt_asked *a);
 void dt_answer_activities(struct dt_asked *a);

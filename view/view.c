@@ -182,6 +182,7 @@ static const struct {
 	{"list", dt_answer_list},	  {"activities", dt_answer_activities},
 	{"unhooked", dt_answer_unhooked}, {"why", dt_answer_why},
 	{"range", dt_answer_range},	  {"source", dt_answer_source},
+	{"heat", dt_answer_heat},
 };
 
 static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_asked *a))

@@ -2,6 +2,7 @@
 // The panel below the picture: tables of the selected range, the list, bookmarks; and the search.
 import { state, show, redraw, keep, filter_by } from "./main.js";
 import { json } from "./data.js";
+import { show_heat } from "./heat.js";
 import { list } from "./list.js";
 import { show_table } from "./tables.js";
 import { show_ways } from "./ways.js";
@@ -12,7 +13,7 @@ const by_id = id => document.getElementById(id);
 const most = 500;	// rows in a table
 
 // The tabs, and their titles; those that show_ways() draws.
-const tabs = {functions: "functions", threads: "threads", processes: "processes", cores: "cores", modules: "modules", events: "events", flame: "flame", down: "top-down", up: "bottom-up",
+const tabs = {functions: "functions", threads: "threads", processes: "processes", cores: "cores", modules: "modules", events: "events", flame: "flame", down: "top-down", up: "bottom-up", heat: "heat map",
 	list: "list", call: "call", marks: "bookmarks", unhooked: "not hooked"};
 const ways = new Set(["flame", "down", "up"]);
 
@@ -122,7 +123,7 @@ async function select() {
 	by_id("range").replaceChildren((range ? duration((to - from) * ns, 6) + ", from " + time(from * ns, 1) + " to " + time(to * ns, 1) + ": what runs across its edges counts by its part (cut); mean to max are of whole calls that end in it"
 		: "the whole trace, " + duration(to * ns, 6)) + (state.complete ? "" : "; the trace is still being read"));
 	try {
-		await (ways.has(state.tab) ? show_ways(into, state.tab) : show_table(into, state.tab));
+		await (state.tab === "heat" ? show_heat(into) : ways.has(state.tab) ? show_ways(into, state.tab) : show_table(into, state.tab));
 	} catch (e) {
 		if (me === asked) into.textContent = e.message;
 	}
