@@ -152,12 +152,17 @@ export function relayout() {
 	keep();
 }
 
-// ---- the address holds the view
+// ---- the address holds the view, and the browser's history the ones before it
 
+// What the address said last, without what moves; when that was; until when a view is being taken back, which makes no new one.
+const said = {still: null, at: 0, until: 0};
+const pause = 1000;	// ms: movements that follow each other sooner are one
+
+// Puts the view into the address: in place of the last one if only the picture has moved since, and not long ago, or while a name is typed.
 export function keep() {
 	const q = new URLSearchParams({from: Math.round(state.from), to: Math.round(state.to)});
 	if (state.selection) q.set("selection", state.selection.map(Math.round).join("-"));
-	const open = state.tracks.filter(t => t.open).map(t => t.track);
+	const open = state.tracks.filter(t => t.open).map(t => t.id);
 	if (open.length) q.set("open", open.join("."));
 	if (by_id("search").value) q.set("search", by_id("search").value);
 	if (state.filter) q.set("only", state.filter);
@@ -167,17 +172,21 @@ export function keep() {
 	const p = state.picked, of = p && p.count === 1 && state.tracks.find(t => t.track === p.track);
 	if (of && of.kind === "thread") q.set("call", [of.id, p.depth, p.begin, p.end, p.what, p.flags ?? 0].join("-"));
 	for (const m of state.marks) q.append("mark", m.from + "-" + m.to + "-" + m.name);
-	history.replaceState(null, "", "#" + q);
+	const hash = "#" + q, now = performance.now();
+	if (hash === location.hash) return;
+	for (const key of ["from", "to", "search", "mark"]) q.delete(key);
+	const still = q + " " + state.marks.length, moved = still === said.still;
+	if (said.still === null || now < said.until || (moved && now - said.at < pause) || document.activeElement?.closest("#table input") || (state.live && live.following())) history.replaceState(null, "", hash);
+	else history.pushState(null, "", hash);
+	Object.assign(said, {still, at: now});
 }
 
 function recall() {
 	const q = new URLSearchParams(location.hash.slice(1));
 	const from = Number(q.get("from") ?? 0), to = Number(q.get("to") ?? state.length);
 	const selection = (q.get("selection") || "").split("-").map(Number);
-	for (const id of (q.get("open") || "").split(".")) {
-		const t = id && state.tracks.find(t => t.track === Number(id));
-		if (t) t.open = true;
-	}
+	const open = (q.get("open") || "").split(".").filter(Boolean).map(Number);
+	for (const t of state.tracks) t.open = t.kind === "thread" && open.includes(t.id);
 	const call = (q.get("call") || "").split("-").map(Number), of = call.length === 6 && call.every(Number.isSafeInteger) && state.tracks.find(t => t.kind === "thread" && t.id === call[0]);
 	state.picked = of ? {track: of.track, depth: call[1], begin: call[2], end: call[3], what: call[4], flags: call[5], count: 1} : null;
 	for (const m of ["a", "b"]) state[m] = /^\d+$/.test(q.get(m) ?? "") ? Math.min(state.length, Number(q.get(m))) : null;
@@ -190,10 +199,15 @@ function recall() {
 }
 
 window.addEventListener("hashchange", () => {
-	const only = new URLSearchParams(location.hash.slice(1)).get("only") || "";
+	const q = new URLSearchParams(location.hash.slice(1)), only = q.get("only") || "";
+	// what is set now is no new step, also when the filter takes a while
+	said.until = performance.now() + pause;
 	recall();
+	measured();
 	panel.search();
-	if (only !== state.filter) filter_by(only); else panel.select();
+	panel.open(q.get("tab") || "functions", q.has("tab"));
+	redraw();
+	if (only !== state.filter) filter_by(only);
 });
 
 // ---- the trace
@@ -201,15 +215,19 @@ window.addEventListener("hashchange", () => {
 const order = {core: 0, activity: 0.5, thread: 1, message: 2, event: 3, point: 4};
 
 function take(trace) {
-	const open = new Set(state.tracks.filter(t => t.open).map(t => t.track));
+	// with another filter, tracks have other numbers
+	const key_of = t => t.kind + t.id, open = new Set(state.tracks.filter(t => t.open).map(key_of)), held = state.picked && state.tracks.find(t => t.track === state.picked.track);
+	if (held) state.picked.key = key_of(held);
 	Object.assign(state, {ns_per_tick: trace.ns_per_tick, records: trace.live ? trace.total : trace.records, total: trace.total,
 		complete: trace.complete, failed: trace.error, live: trace.live, losses: trace.losses, pauses: trace.pauses, held: trace.held || [], unhooked: trace.unhooked || 0, switches: trace.switches});
 	panel.changed();
 	const whole = state.from === 0 && state.to === state.length && (!trace.live || live.following());
 	state.length = Math.max(1, trace.length);
 	if (whole) state.to = state.length;
-	state.tracks = (trace.error ? [] : [...trace.tracks, ...activity_tracks()]).map(t => ({...t, open: open.has(t.track)}))
+	state.tracks = (trace.error ? [] : [...trace.tracks, ...activity_tracks()]).map(t => ({...t, open: open.has(key_of(t))}))
 		.sort((a, b) => order[a.kind] - order[b.kind] || a.pid - b.pid || a.id - b.id);
+	// the picked call's thread may be filtered out, and come back
+	if (state.picked?.key) state.picked.track = state.tracks.find(t => key_of(t) === state.picked.key)?.track ?? -1;
 	for (const p of trace.processes) state.numbers.set(p.pid, p.number);
 	for (const p of trace.processes) state.processes.set(p.pid, (p.name.split(" ")[0].split("/").pop() || "process") + " " + p.number);
 	for (const t of state.tracks) if (t.kind === "thread") { state.pids.set(t.id, t.pid || t.id); state.threads.set(t.id, t.name); }
