@@ -182,7 +182,7 @@ static const struct {
 	{"list", dt_answer_list},	  {"activities", dt_answer_activities},
 	{"unhooked", dt_answer_unhooked}, {"why", dt_answer_why},
 	{"range", dt_answer_range},	  {"source", dt_answer_source},
-	{"heat", dt_answer_heat},
+	{"heat", dt_answer_heat},	  {"notes", dt_answer_notes},
 };
 
 static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_asked *a))
@@ -210,7 +210,8 @@ static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_a
 	dt_picture_unlock(a->p);
 }
 
-void dt_view_answer(struct dt_view *v, const struct dt_view_request *r, struct dt_view_answer *to)
+static void answer_any(struct dt_view *v, const struct dt_view_request *r,
+		       struct dt_view_answer *to, void (*fn)(struct dt_asked *a))
 {
 	struct dt_asked a = {.v = v,
 			     .formats = v->formats,
@@ -218,17 +219,28 @@ void dt_view_answer(struct dt_view *v, const struct dt_view_request *r, struct d
 			     .sources = v->sources,
 			     .r = r,
 			     .answer = to};
-	size_t i = 0, n = sizeof(requests) / sizeof(*requests);
 
 	*to = (struct dt_view_answer){.status = 200, .type = "application/json"};
-	while (i < n && strcmp(r->what, requests[i].what) != 0)
-		i++;
 	pthread_mutex_lock(&v->lock);
-	if (i < n)
-		answer(v, &a, requests[i].answer);
+	if (fn)
+		answer(v, &a, fn);
 	else
 		dt_refuse(&a, 404, "there is no such request");
 	pthread_mutex_unlock(&v->lock);
 	if (to->text.failed)
 		to->status = 500;
+}
+
+void dt_view_answer(struct dt_view *v, const struct dt_view_request *r, struct dt_view_answer *to)
+{
+	size_t i = 0, n = sizeof(requests) / sizeof(*requests);
+
+	while (i < n && strcmp(r->what, requests[i].what) != 0)
+		i++;
+	answer_any(v, r, to, i < n ? requests[i].answer : NULL);
+}
+
+void dt_view_change(struct dt_view *v, const struct dt_view_request *r, struct dt_view_answer *to)
+{
+	answer_any(v, r, to, strcmp(r->what, "note") ? NULL : dt_answer_note);
 }

@@ -59,5 +59,9 @@ const char *dt_view_not_kept(struct dt_view *v);
 /* Answers a request. May be called by any thread. The caller frees answer->text.bytes.p. */
 void dt_view_answer(struct dt_view *v, const struct dt_view_request *r,
 		    struct dt_view_answer *answer);
+/* Likewise, for a request that changes something, `note': the caller has seen that it comes from
+ * our own page. */
+void dt_view_change(struct dt_view *v, const struct dt_view_request *r,
+		    struct dt_view_answer *answer);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Drives the page's address in Chromium: TAP. usage: node address.mjs DEVTRACE TRACE FOLDER
 import { createRequire } from "node:module";
-import { spawn } from "node:child_process";
+import { copyFileSync } from "node:fs";
+import { spawn, execFileSync } from "node:child_process";
 import { watch, settle } from "./settle.mjs";
 import { test, is, ok, end, tap } from "./tap.mjs";
 
@@ -11,8 +12,8 @@ tap.failed = () => page.screenshot({path: `${folder}/failed-${tap.n}.png`});
 
 const children = new Set();
 process.on("exit", () => { for (const c of children) c.kill(); });
-async function view(...args) {
-	const child = spawn(devtrace, ["view", "-n", ...args, trace], {stdio: ["ignore", "pipe", "pipe"]});
+async function view(file = trace) {
+	const child = spawn(devtrace, ["view", "-n", file], {stdio: ["ignore", "pipe", "pipe"]});
 	let said = "";
 	child.stderr.on("data", d => { said += d; });
 	children.add(child);
@@ -115,6 +116,70 @@ await test("a view is the same in another run of the server", async () => {
 	await rest();
 	alike(await state(), want, "the view");
 	await other.stop();
+});
+
+const sqlite = (file, query) => execFileSync("sqlite3", ["-cmd", ".timeout 5000", file, query]).toString().trim();
+
+await test("a bookmark is kept in the file as a note, which is there in another run, changed, shown and removed", async () => {
+	const file = folder + "/notes.db", origin = Number(sqlite(trace, "SELECT min(min_ticks) FROM chunk"));
+	copyFileSync(trace, file);
+	const rows = () => sqlite(file, "SELECT begin_ticks, end_ticks, text FROM note");
+	let s = await view(file);
+	await page.goto("about:blank");
+	await page.goto(s.url);
+	await rest();
+	for (let i = 0; i < 3; i++) await page.keyboard.press("w");
+	await rest();
+	const [from, to] = (await state()).window;
+	await page.keyboard.press("b");
+	await page.fill("#table input", 'it\'s "slow" <b>here</b>; µ');
+	await page.click("#table button:text-is('keep in the file')");
+	await page.waitForSelector("#table td:text-is('in the file')");
+	is(rows(), `${from + origin}|${to + origin}|it's "slow" <b>here</b>; µ`, "in the file");
+	is((await state()).marks, 0, "bookmarks in the address");
+	await s.stop();
+	s = await view(file);
+	await page.goto(s.url + "#tab=marks");
+	await rest();
+	is(await page.inputValue("#table input"), 'it\'s "slow" <b>here</b>; µ', "in another run");
+	await page.click("#table button[title='show it']");
+	await rest();
+	is((await state()).window, [from, to], "shown");
+	await page.fill("#table input", "another");
+	await page.press("#table input", "Tab");
+	await page.waitForFunction(async () => (await import("./main.js")).state.notes[0]?.name === "another");
+	is(rows(), `${from + origin}|${to + origin}|another`, "changed");
+	execFileSync(devtrace, ["check", file]);	// it is sound, or this fails
+	await page.click("#table button:text-is('remove')");
+	await page.waitForFunction(async () => !(await import("./main.js")).state.notes.length);
+	is(rows(), "", "removed");
+	await s.stop();
+});
+
+await test("what makes no sense is refused in a line, what another site sends is not done, and a file with a trigger is not opened", async () => {
+	const file = folder + "/hostile.db", records = f => sqlite(f, "SELECT count(*) FROM chunk");
+	copyFileSync(trace, file);
+	sqlite(file, "CREATE TABLE note(id INTEGER PRIMARY KEY, begin_ticks INTEGER, end_ticks INTEGER, text TEXT); CREATE TRIGGER t AFTER INSERT ON note BEGIN DELETE FROM chunk; END");
+	let said = "";
+	try { execFileSync(devtrace, ["view", "-n", file], {stdio: ["ignore", "pipe", "pipe"], timeout: 20000}); } catch (e) { said = String(e.stderr); }
+	ok(/^devtrace: .*the trace is damaged: foreign tables[^\n]*\n$/.test(said), said);
+	sqlite(file, "DROP TRIGGER t");
+	const s = await view(file), before = records(file), curl = (path, ...args) => execFileSync("curl", ["-s", "-o", folder + "/answer", "-w", "%{http_code}", ...args, s.url + path]).toString();
+	await page.goto("about:blank");
+	await page.goto(s.url);
+	await rest();
+	const post = args => page.evaluate(async args => { const r = await fetch("note?" + args, {method: "POST"}); return [r.status, await r.text()]; }, args);
+	is((await post("from=1&to=2&text=x"))[0], 200, "a note");
+	is(records(file), before, "the records");
+	for (const [args, want] of [["", 400], ["from=1&to=2", 400], ["from=2&to=1&text=x", 400], ["from=1&to=2&text=a%0Ab", 400], ["from=1&to=2&text=" + "x".repeat(1001), 400], ["id=0", 400], ["id=x&text=y&from=1&to=2", 400]]) {
+		const [status, text] = await post(args);
+		is([status, /^\{"error":"[^"\n]+"\}$/.test(text)], [want, true], args.slice(0, 40) + ": " + text);
+	}
+	is(curl("note?from=1&to=2&text=y", "-X", "POST"), "403", "no Origin");
+	is(curl("note?from=1&to=2&text=y", "-X", "POST", "-H", "Origin: http://elsewhere"), "403", "another site");
+	is(curl("get/note?from=1&to=2&text=y"), "404", "by GET");
+	is(sqlite(file, "SELECT group_concat(text) FROM note"), "x", "notes");
+	await s.stop();
 });
 
 await test("the page said no error", async () => is(errors.join("; "), "", "errors"));

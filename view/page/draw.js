@@ -201,7 +201,7 @@ export function paint(c, width, height, state, scroll, changed) {
 	c.beginPath(); c.rect(left, top, width - left, height - top); c.clip();
 	arrows(c, state, x_of, scroll, width, height, style);
 	c.restore();
-	for (const mark of state.marks) {
+	for (const mark of [...state.marks, ...state.notes ?? []]) {
 		const x = Math.round(x_of(mark.from)) + 0.5;
 		if (x < left || x > width) continue;
 		c.strokeStyle = c.fillStyle = style.mark;

@@ -8,7 +8,7 @@ import { input } from "./input.js";
 import { key } from "./key.js";
 import { live } from "./live.js";
 import { measured } from "./measure.js";
-import { panel } from "./panel.js";
+import { panel, take_notes } from "./panel.js";
 import { count } from "./text.js";
 
 const by_id = id => document.getElementById(id);
@@ -21,9 +21,11 @@ export const state = {
 	picked: null,		// the call that was clicked on
 	found: new Set(),	// functions that the search has found
 	filter: "",		// the filter's words, which say what is shown; "": everything
+	unfolded: new Set(),	// ids of threads that are to be unfolded when they come
 	hidden: new Set(),	// kinds of tracks that are not shown, and "arrow"
 	a: null, b: null,	// marks to measure between, in ticks
 	marks: [],		// bookmarks: {from, to, name}
+	notes: [],		// the same of the file, each with its id
 	arrows: [],		// the arrows that were drawn last
 	ends: {sent: new Set(), received: new Set(), together: []},	// of messages: arrows.js
 	tab: "functions",	// the tab of the panel
@@ -162,14 +164,14 @@ const pause = 1000;	// ms: movements that follow each other sooner are one
 export function keep() {
 	const q = new URLSearchParams({from: Math.round(state.from), to: Math.round(state.to)});
 	if (state.selection) q.set("selection", state.selection.map(Math.round).join("-"));
-	const open = state.tracks.filter(t => t.open).map(t => t.id);
+	const open = [...state.tracks.filter(t => t.open).map(t => t.id), ...state.unfolded];
 	if (open.length) q.set("open", open.join("."));
 	if (by_id("search").value) q.set("search", by_id("search").value);
 	if (state.filter) q.set("only", state.filter);
 	if (state.hidden.size) q.set("hidden", [...state.hidden].join("."));
 	if (state.tab !== "functions" || state.opened) q.set("tab", state.tab);
 	for (const m of ["a", "b"]) if (state[m] !== null) q.set(m, state[m]);
-	const p = state.picked, of = p && p.count === 1 && state.tracks.find(t => t.track === p.track);
+	const p = state.picked, of = p && p.count === 1 && (state.tracks.find(t => t.track === p.track) ?? (p.key?.startsWith("thread") ? {kind: "thread", id: Number(p.key.slice(6))} : null));
 	if (of && of.kind === "thread") q.set("call", [of.id, p.depth, p.begin, p.end, p.what, p.flags ?? 0].join("-"));
 	for (const m of state.marks) q.append("mark", m.from + "-" + m.to + "-" + m.name);
 	const hash = "#" + q, now = performance.now();
@@ -187,8 +189,10 @@ function recall() {
 	const selection = (q.get("selection") || "").split("-").map(Number);
 	const open = (q.get("open") || "").split(".").filter(Boolean).map(Number);
 	for (const t of state.tracks) t.open = t.kind === "thread" && open.includes(t.id);
-	const call = (q.get("call") || "").split("-").map(Number), of = call.length === 6 && call.every(Number.isSafeInteger) && state.tracks.find(t => t.kind === "thread" && t.id === call[0]);
-	state.picked = of ? {track: of.track, depth: call[1], begin: call[2], end: call[3], what: call[4], flags: call[5], count: 1} : null;
+	state.unfolded = new Set(open.filter(id => !state.tracks.some(t => t.kind === "thread" && t.id === id)));
+	const call = (q.get("call") || "").split("-").map(Number), of = call.length === 6 && call.every(Number.isSafeInteger);
+	// its thread may come later, while the trace is read, or a filter's part of it
+	state.picked = of ? {key: "thread" + call[0], track: state.tracks.find(t => t.kind === "thread" && t.id === call[0])?.track ?? -1, depth: call[1], begin: call[2], end: call[3], what: call[4], flags: call[5], count: 1} : null;
 	for (const m of ["a", "b"]) state[m] = /^\d+$/.test(q.get(m) ?? "") ? Math.min(state.length, Number(q.get(m))) : null;
 	state.selection = selection.length === 2 && selection[1] > selection[0] ? selection : null;
 	by_id("search").value = q.get("search") || "";
@@ -224,7 +228,7 @@ function take(trace) {
 	const whole = state.from === 0 && state.to === state.length && (!trace.live || live.following());
 	state.length = Math.max(1, trace.length);
 	if (whole) state.to = state.length;
-	state.tracks = (trace.error ? [] : [...trace.tracks, ...activity_tracks()]).map(t => ({...t, open: open.has(key_of(t))}))
+	state.tracks = (trace.error ? [] : [...trace.tracks, ...activity_tracks()]).map(t => ({...t, open: open.has(key_of(t)) || (t.kind === "thread" && state.unfolded.delete(t.id))}))
 		.sort((a, b) => order[a.kind] - order[b.kind] || a.pid - b.pid || a.id - b.id);
 	// the picked call's thread may be filtered out, and come back
 	if (state.picked?.key) state.picked.track = state.tracks.find(t => key_of(t) === state.picked.key)?.track ?? -1;
@@ -261,7 +265,7 @@ async function load(first) {
 			wrong("");
 			if (trace.error) wrong("nothing is drawn: " + trace.error);
 			take(trace);
-			if (first) { recall(); measured(); panel.open(state.tab, state.opened || state.tab !== "functions"); panel.search(); }
+			if (first) { json("notes").then(take_notes, () => {}); recall(); measured(); panel.open(state.tab, state.opened || state.tab !== "functions"); panel.search(); }
 			else if (state.selection || state.opened || state.tab === "list") panel.select();
 			first = false;
 			relayout();

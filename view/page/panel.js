@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The panel below the picture: tables of the selected range, the list, bookmarks; and the search.
 import { state, show, redraw, keep, filter_by } from "./main.js";
-import { json } from "./data.js";
+import { change_note, json } from "./data.js";
 import { show_heat } from "./heat.js";
 import { list } from "./list.js";
 import { show_table } from "./tables.js";
@@ -19,26 +19,47 @@ const ways = new Set(["flame", "down", "up"]);
 
 let asked = 0;
 
-// ---- bookmarks
+// ---- bookmarks, in the address, and notes, in the file
+
+const button = (text, what, title) => Object.assign(document.createElement("button"), {type: "button", textContent: text, onclick: what, title});
+
+// Changes a note, and shows what the file has then; what is wrong is told.
+async function change(args, then = () => {}) {
+	try {
+		const got = await change_note(args);
+		then();
+		take_notes(got);
+	} catch (e) {
+		by_id("range").textContent = e.message;
+	}
+}
+
+// Takes the notes that the server has told.
+export function take_notes(list) {
+	state.notes = list.map(n => ({id: n.id, from: n.begin, to: n.end, name: n.text}));
+	if (state.tab === "marks") marks();
+	redraw();
+}
+
+function mark_row(body, mark) {
+	const tr = body.insertRow(), field = document.createElement("input"), kept = mark.id !== undefined, gone = () => { state.marks = state.marks.filter(m => m !== mark); };
+	field.value = mark.name;
+	field.maxLength = 250;
+	field.setAttribute("aria-label", kept ? "Text of the note" : "Name of the bookmark");
+	if (kept) field.onchange = () => change({id: mark.id, from: mark.from, to: mark.to, text: field.value});
+	else field.oninput = () => { mark.name = field.value; redraw(); keep(); };
+	tr.insertCell().append(button(time(mark.from * state.ns_per_tick, 1) + " to " + time(mark.to * state.ns_per_tick, 1), () => show(mark.from, mark.to), "show it"));
+	tr.insertCell().append(field);
+	tr.insertCell().append(button("remove", () => { if (kept) { change({id: mark.id}); return; } gone(); marks(); redraw(); keep(); }));
+	if (kept) tr.insertCell().textContent = "in the file";
+	else tr.insertCell().append(button("keep in the file", () => change({from: mark.from, to: mark.to, text: mark.name}, () => { gone(); keep(); }), "a note in the trace, for everybody who has it"));
+}
 
 function marks() {
 	const t = document.createElement("table"), body = t.createTBody();
-	for (const mark of state.marks) {
-		const tr = body.insertRow(), go = document.createElement("button"), field = document.createElement("input"), gone = document.createElement("button");
-		go.textContent = time(mark.from * state.ns_per_tick, 1) + " to " + time(mark.to * state.ns_per_tick, 1);
-		go.title = "show it";
-		go.onclick = () => show(mark.from, mark.to);
-		field.value = mark.name;
-		field.setAttribute("aria-label", "Name of the bookmark");
-		field.oninput = () => { mark.name = field.value; redraw(); keep(); };
-		gone.textContent = "remove";
-		gone.onclick = () => { state.marks = state.marks.filter(m => m !== mark); marks(); redraw(); keep(); };
-		tr.insertCell().append(go);
-		tr.insertCell().append(field);
-		tr.insertCell().append(gone);
-	}
+	for (const mark of [...state.notes, ...state.marks]) mark_row(body, mark);
 	by_id("range").textContent = "";
-	by_id("table").replaceChildren(state.marks.length ? t : "B keeps what is shown, or selected");
+	by_id("table").replaceChildren(body.rows.length ? t : "B keeps what is shown, or selected");
 }
 
 function bookmark() {
