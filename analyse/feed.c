@@ -71,6 +71,12 @@ static void on_begin(void *ctx, const struct dt_call *c)
 		if (dt_filter_begin(f->filter, c, caller))
 			*c->note |= NOTE_WANTED;
 	}
+	if (f->to.ways) {
+		const uint32_t *caller = dt_pair_caller_note(f->pair);
+
+		c->note[1] =
+			dt_ways_node(f->to.ways, caller ? caller[1] : DT_WAYS_TOP, c->function);
+	}
 	if (f->to.begin)
 		f->to.begin(f->to.ctx, c);
 }
@@ -381,6 +387,14 @@ static uint32_t point_of(struct dt_feed *f, uint32_t function)
 	return f->point[function] ? f->point[function] : function;
 }
 
+static void on_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin, uint64_t end,
+		    bool preempted, const char *what)
+{
+	const struct dt_feed *f = ctx;
+
+	f->to.wait(f->to.ctx, tid, c, begin, end, preempted, what);
+}
+
 static bool is_wanted_event(const struct dt_feed *f, const struct dt_site *site,
 			    const struct dt_span *s, uint32_t i, uint64_t value)
 {
@@ -490,7 +504,8 @@ struct dt_feed *dt_feed_new(struct dt_reader *r, const struct dt_feed_to *to, bo
 	f->to = *to;
 	f->switches = dt_feed_has_switches(r);
 	f->filter = filter;
-	events.begin = filter || to->begin || has_kernel(r) ? on_begin : NULL;
+	events.begin = filter || to->begin || to->ways || has_kernel(r) ? on_begin : NULL;
+	events.wait = to->wait ? on_wait : NULL;
 	events.ctx = f;
 	f->pair = dt_pair_new(r, &events, values);
 	if (f->pair)
@@ -536,6 +551,30 @@ void dt_feed_open_calls(struct dt_feed *f, uint32_t tid,
 {
 	dt_pair_look(f->pair, tid);
 	dt_pair_callers(f->pair, fn, ctx);
+}
+
+struct each_open {
+	void (*fn)(void *ctx, const struct dt_open_call *x);
+	void *ctx;
+};
+
+static void on_open(void *ctx, const struct dt_call *c, unsigned core, uint64_t took,
+		    uint64_t children, uint64_t inner)
+{
+	const struct each_open *each = ctx;
+	struct dt_open_call x = {.call = c,
+				 .track = c->tid == DT_NO_TID ? DT_TRACK_NOBODY(core) : c->tid,
+				 .took = took,
+				 .self = took > children ? took - children : 0,
+				 .inner = inner};
+
+	each->fn(each->ctx, &x);
+}
+
+void dt_feed_each_open(struct dt_feed *f, uint64_t now,
+		       void (*fn)(void *ctx, const struct dt_open_call *x), void *ctx)
+{
+	dt_pair_each_open(f->pair, now, on_open, &(struct each_open){fn, ctx});
 }
 
 const struct dt_pair *dt_feed_pair(const struct dt_feed *f)

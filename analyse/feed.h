@@ -10,6 +10,7 @@
 #include "filter/filter.h"
 #include "analyse/messages.h"
 #include "analyse/pair.h"
+#include "analyse/ways.h"
 #include "store/bars.h"
 
 enum dt_track_kind {
@@ -52,7 +53,13 @@ struct dt_feed_to {
 	 */
 	void (*begin)(void *ctx, const struct dt_call *c);
 	void (*other)(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth);
+	/* As in struct dt_pair_events, whatever the filter wants; may be NULL. */
+	void (*wait)(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin, uint64_t end,
+		     bool preempted, const char *what);
 	void *ctx;
+	/* where the ways of calling are looked up and added: the second word of a call's note is
+	 * its node there. NULL: that is not wanted */
+	struct dt_ways *ways;
 };
 
 struct dt_feed;
@@ -75,6 +82,16 @@ const struct dt_pair *dt_feed_pair(const struct dt_feed *f);
  * outwards, until it returns false. As in dt_pair_callers(), only their beginnings are known. */
 void dt_feed_open_calls(struct dt_feed *f, uint32_t tid,
 			bool (*fn)(void *ctx, const struct dt_call *c), void *ctx);
+/* A call that is open at some moment: what is known of it by then. Times are ticks. */
+struct dt_open_call {
+	const struct dt_call *call; /* only its beginning is known */
+	uint32_t track;		    /* id of the track of threads that it is on */
+	uint64_t took, self, inner; /* as dt_call_ticks(), its self time, and dt_call.inner */
+};
+
+/* Calls fn for all calls that are open at `now', after the last span, in no order. */
+void dt_feed_each_open(struct dt_feed *f, uint64_t now,
+		       void (*fn)(void *ctx, const struct dt_open_call *x), void *ctx);
 /* Ends what is still open at the end of the trace. */
 void dt_feed_finish(struct dt_feed *f);
 

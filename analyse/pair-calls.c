@@ -185,7 +185,7 @@ void dt_pair_push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segmen
 	f->pauses = t->pauses;
 	f->held = t->held;
 	f->inner = 0;
-	f->note = 0;
+	f->note[0] = f->note[1] = 0;
 	f->jump = DT_JUMP_NONE;
 	f->lands = p->fact[p->span->site[p->at]].lands;
 	c = &f->call;
@@ -204,7 +204,7 @@ void dt_pair_push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segmen
 	c->longest[0] = c->longest[1] = 0;
 	c->waited_for[0] = c->waited_for[1] = 0;
 	c->argument = c->result = NULL;
-	c->note = &f->note;
+	c->note = f->note;
 	if (p->values) {
 		memcpy(f->argument, p->span->value[p->at], sizeof(f->argument));
 		c->argument = f->argument;
@@ -240,9 +240,9 @@ const uint32_t *dt_pair_caller_note(const struct dt_pair *p)
 	int64_t below;
 
 	if (p->enclosing)
-		return &p->said->frame[p->enclosing - 1].note;
+		return p->said->frame[p->enclosing - 1].note;
 	below = p->said ? dt_pair_below(p->said) : -1;
-	return below < 0 ? NULL : &p->said->below->frame[below].note;
+	return below < 0 ? NULL : p->said->below->frame[below].note;
 }
 
 bool dt_pair_is_first(const struct dt_pair *p)

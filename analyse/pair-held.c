@@ -2,6 +2,8 @@
 /* Times in which a thread did not run because of the tracer, or nothing was recorded. */
 #include "analyse/pair-work.h"
 
+#include "core/search.h"
+
 /* ---- pauses ---- */
 
 /* Returns a number that changes when a file that grows has got more holds or pauses. */
@@ -87,6 +89,19 @@ void dt_pair_hold(struct dt_thread_stack *t, uint64_t now, bool own)
 		since = end > since ? end : since;
 	}
 	t->next_held = t->at < t->holds_n ? t->holds[t->at].begin : UINT64_MAX;
+}
+
+uint64_t dt_pair_held_between(const struct dt_thread_stack *t, uint64_t begin, uint64_t end)
+{
+	size_t i = dt_count_before(t->holds_n, k, t->holds[k].end <= begin);
+	uint64_t sum = 0;
+
+	for (; i < t->holds_n && t->holds[i].begin < end; i++) {
+		uint64_t from = t->holds[i].begin > begin ? t->holds[i].begin : begin;
+
+		sum += (t->holds[i].end < end ? t->holds[i].end : end) - from;
+	}
+	return sum;
 }
 
 /*

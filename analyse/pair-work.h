@@ -237,6 +237,8 @@ void dt_pair_pause(const struct dt_pair *p, struct dt_thread_stack *t, uint64_t 
 /* Adds up how long the thread was held until now, when it made a record (own: itself, not the
  * kernel about it). */
 void dt_pair_hold(struct dt_thread_stack *t, uint64_t now, bool own);
+/* Returns how long the tracer held the thread between two times. */
+uint64_t dt_pair_held_between(const struct dt_thread_stack *t, uint64_t begin, uint64_t end);
 /* Returns the time of a record on a clock that stands still while a record is made; held: ticks for
  * which the thread was held since its last record. */
 uint64_t dt_pair_without_cost(struct dt_pair *p, struct dt_thread_stack *t, uint64_t ticks,

@@ -55,8 +55,8 @@ void dt_pair_callers(struct dt_pair *p, bool (*fn)(void *ctx, const struct dt_ca
  * begin now. */
 void dt_pair_look(struct dt_pair *p, uint32_t tid);
 
-/* In an event about a call, returns the note of the innermost open call around it; NULL: there is
- * none. */
+/* In an event about a call, returns the note (two words) of the innermost open call around it;
+ * NULL: there is none. */
 const uint32_t *dt_pair_caller_note(const struct dt_pair *p);
 
 /* In an event about a call, returns whether it is the outermost known on its stack. A thread may
@@ -93,6 +93,17 @@ int dt_pair_run(struct dt_reader *r, const struct dt_reader_range *range,
 
 /* Returns what was waited for, by its number; "": that was not seen. */
 const char *dt_pair_waited_for(const struct dt_pair *p, uint32_t number);
+
+/*
+ * Calls fn for every open call of every thread, in no order. now: ticks, not before the last
+ * record. took: how long it has been open, without what the tracer held the thread; children: how
+ * much of that was in calls made from it; inner: as in struct dt_call, of calls that are over;
+ * core: of a call in an interrupt, without a thread.
+ */
+void dt_pair_each_open(struct dt_pair *p, uint64_t now,
+		       void (*fn)(void *ctx, const struct dt_call *c, unsigned core, uint64_t took,
+				  uint64_t children, uint64_t inner),
+		       void *ctx);
 
 /* Returns whether a function, the first of its rows, was off because of the budget at some time
  * from one tick to another. */

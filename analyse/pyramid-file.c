@@ -4,7 +4,7 @@
 
 #include "analyse/pyramid-work.h"
 
-#define VERSION 13
+#define VERSION 14
 
 #define TRACKS_BARE  64
 #define REGIONS_BARE 16
@@ -25,14 +25,18 @@ static int stamp(struct dt_reader *r, uint64_t v[4], struct dt_error *e)
 
 int dt_pyramid_save(struct dt_pyramid *p, const char *path, struct dt_error *e)
 {
-	struct dt_bytes head = {0};
+	struct dt_bytes head = {0}, ways = {0};
 	uint64_t v[4];
+	int64_t tree = 0;
 	int rc = -1;
 
 	if (stamp(p->reader, v, e) < 0)
 		return -1;
+	if (dt_ways_save(&p->ways, &ways) < 0 ||
+	    dt_bars_keep(p->bars, ways.p, ways.n, &tree, e) < 0)
+		goto fail;
 	if (DT_PUT(&head, VERSION, v[0], v[1], v[2], v[3], p->begin, p->end, p->records, p->tracks,
-		   p->regions, p->lates))
+		   p->regions, p->lates, (uint64_t)tree))
 		goto memory;
 	for (uint32_t i = 0; i < p->tracks; i++) {
 		const struct dt_track *t = &p->track[i];
@@ -44,7 +48,7 @@ int dt_pyramid_save(struct dt_pyramid *p, const char *path, struct dt_error *e)
 		const struct dt_region *r = &p->region[i];
 
 		if (DT_PUT(&head, r->begin, r->end, r->records, (uint64_t)r->snapshot,
-			   (uint64_t)r->stats, r->level))
+			   (uint64_t)r->stats, (uint64_t)r->ways, r->level))
 			goto memory;
 	}
 	for (size_t i = 0; i < p->lates; i++) {
@@ -56,11 +60,13 @@ int dt_pyramid_save(struct dt_pyramid *p, const char *path, struct dt_error *e)
 			goto memory;
 	}
 	rc = dt_bars_save(p->bars, path, head.p, head.n, e);
-	free(head.p);
-	return rc;
+	goto fail;
 memory:
+	dt_fail(e, "out of memory");
+fail:
 	free(head.p);
-	return dt_fail(e, "out of memory");
+	free(ways.p);
+	return rc;
 }
 
 /* Reads a call that ended after its region was summed up: its numbers are as dt_pyramid_save()
@@ -91,10 +97,22 @@ static int read_late(const struct dt_pyramid *p, uint64_t functions, struct dt_c
 	return 0;
 }
 
+static int read_ways(struct dt_pyramid *p, int64_t tree, uint64_t functions)
+{
+	struct dt_bytes b = {0};
+	int rc = dt_bars_load(p->bars, tree, &b, NULL);
+
+	if (rc == 0)
+		rc = dt_ways_take(&p->ways, b.p, b.n, (uint32_t)functions);
+	free(b.p);
+	return rc;
+}
+
 int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 {
 	struct dt_cursor_bytes c = {head->p, head->p + head->n, false};
 	uint64_t v[4], tracks, regions, lates;
+	int64_t tree;
 
 	if (dt_get_varint(&c) != VERSION)
 		return -2;
@@ -110,9 +128,10 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 	tracks = dt_get_varint(&c);
 	regions = dt_get_varint(&c);
 	lates = dt_get_varint(&c);
+	tree = (int64_t)dt_get_varint(&c);
 	/* each takes at least as many bytes as it has numbers */
-	if (c.bad || tracks > head->n / 7 || regions > head->n / 6 || lates > head->n / 17 ||
-	    7 * tracks + 6 * regions + 17 * lates > head->n)
+	if (c.bad || tracks > head->n / 7 || regions > head->n / 7 || lates > head->n / 17 ||
+	    7 * tracks + 7 * regions + 17 * lates > head->n)
 		return -1;
 	/* and none can be there without what it is made of: a track has a bar, except for a few in
 	 * a trace that was followed, and a region has about a chunk's records */
@@ -144,6 +163,7 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 		r->records = dt_get_varint(&c);
 		r->snapshot = (int64_t)dt_get_varint(&c);
 		r->stats = (int64_t)dt_get_varint(&c);
+		r->ways = (int64_t)dt_get_varint(&c);
 		r->level = (uint8_t)dt_get_varint(&c);
 		if (r->level >= DT_LATE_LEVEL || r->end <= r->begin ||
 		    (p->regions && r->begin < r[-1].end))
@@ -152,5 +172,5 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 	for (; p->lates < lates; p->lates++)
 		if (read_late(p, v[3], &c, &p->late[p->lates]) < 0)
 			return -1;
-	return c.bad || dt_pyramid_more_slots(p) < 0 ? -1 : 0;
+	return c.bad || dt_pyramid_more_slots(p) < 0 ? -1 : read_ways(p, tree, v[3]);
 }

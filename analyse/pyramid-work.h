@@ -28,7 +28,8 @@ struct dt_building {
 	struct dt_feed *feed;
 	struct dt_filter *filter; /* NULL: none */
 	struct dt_stats stats;
-	struct lines *lines; /* by track */
+	struct dt_way_sums ways; /* of the region */
+	struct lines *lines;	 /* by track */
 	uint32_t lines_room;
 	uint32_t last_track; /* track that was looked up last */
 	uint64_t *bound;     /* ticks at which regions begin, and one more: after the last */

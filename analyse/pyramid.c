@@ -128,10 +128,13 @@ static void on_call(void *ctx, const struct dt_call *c)
 {
 	struct dt_building *b = ctx;
 
-	if (!b->late)
-		dt_stats_call(&b->stats, c);
-	else
+	if (b->late) {
 		dt_building_late_call(b, c);
+		return;
+	}
+	dt_stats_call(&b->stats, c);
+	if (c->note)
+		dt_way_sums_call(&b->ways, c->note[1], c);
 }
 
 /* ---- regions ---- */
@@ -152,6 +155,12 @@ static int save_stats(struct dt_building *b, struct dt_region *r)
 	if (dt_bars_keep(b->p->bars, b->scratch.p, b->scratch.n, &r->stats, &b->error) < 0)
 		return b->failed = true, -1;
 	dt_stats_reset(&b->stats);
+	b->scratch.n = 0;
+	if (dt_way_sums_save(&b->ways, &b->scratch) < 0)
+		return dt_building_fail(b, "out of memory for the time line");
+	if (dt_bars_keep(b->p->bars, b->scratch.p, b->scratch.n, &r->ways, &b->error) < 0)
+		return b->failed = true, -1;
+	dt_way_sums_reset(&b->ways);
 	return 0;
 }
 
@@ -338,11 +347,13 @@ static int plan_regions(struct dt_building *b, struct dt_error *e)
 static int begin_building(struct dt_pyramid *p, struct dt_error *e)
 {
 	struct dt_building *b = calloc(1, sizeof(*b));
-	struct dt_feed_to to = {.bar = on_bar, .call = on_call, .ctx = b};
+	struct dt_feed_to to = {.bar = on_bar, .call = on_call, .ctx = b, .ways = &p->ways};
 	struct dt_summary s;
 
-	if (!b)
+	if (!b || dt_ways_begin(&p->ways) < 0) {
+		free(b);
 		return dt_fail(e, "out of memory");
+	}
 	p->building = b;
 	b->p = p;
 	if (dt_reader_summary(p->reader, &s, e) < 0)
@@ -372,6 +383,7 @@ static void free_building(struct dt_building *b)
 	dt_feed_free(b->feed);
 	dt_filter_free(b->filter);
 	dt_stats_free(&b->stats);
+	dt_way_sums_free(&b->ways);
 	free(b->bound);
 	free(b->scratch.p);
 	free(b);
@@ -561,6 +573,7 @@ struct dt_pyramid *dt_pyramid_open(struct dt_reader *r, const char *path, struct
 			free(p->region);
 			free(p->late);
 			free(p->slot);
+			dt_ways_free(&p->ways);
 			*p = (struct dt_pyramid){.reader = r};
 		}
 	}
@@ -596,6 +609,7 @@ void dt_pyramid_close(struct dt_pyramid *p)
 	free(p->region);
 	free(p->late);
 	free(p->slot);
+	dt_ways_free(&p->ways);
 	free(p->filter);
 	free(p);
 }

@@ -38,6 +38,8 @@ struct dt_region {
 			     known there */
 	int64_t stats;	  /* statistics of the calls that end in it, for dt_bars_load() and
 			     dt_stats_add() */
+	int64_t ways;	  /* sums of the ways of these calls, for dt_bars_load() and
+			     dt_way_sums_take(); they are there if stats are */
 	uint8_t level;	  /* the finest level */
 };
 
@@ -66,6 +68,7 @@ struct dt_pyramid {
 	/* calls that were open when the trace ended; they are in no region's statistics */
 	struct dt_call *late;
 	size_t lates;
+	struct dt_ways ways;	      /* by which calls were reached */
 	struct dt_building *building; /* NULL: the pyramid was read from the file */
 };
 

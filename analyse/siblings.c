@@ -3,7 +3,10 @@
 #include "analyse/siblings.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+
+#include "analyse/reason.h"
 
 static uint32_t first_row(const uint32_t *first, uint32_t rows, uint32_t function)
 {
@@ -179,6 +182,23 @@ int dt_siblings_median(const struct dt_siblings *s, const struct dt_pyramid *p,
 	return rc;
 }
 
+int dt_siblings_rank(const struct dt_siblings *s, const struct dt_pyramid *p, struct dt_windows *w,
+		     uint64_t ticks, double seconds, uint64_t *less, uint64_t *equal, bool *exact,
+		     struct dt_error *e)
+{
+	struct candidates x = {.s = s, .bucket = dt_stats_bucket(ticks)};
+	int rc = s->bucket[x.bucket] ? collect(&x, p, w, seconds, e) : 0;
+
+	*less = *equal = 0;
+	for (size_t i = 0; i < x.n; i++) {
+		*less += dt_call_ticks(&x.call[i]) < ticks;
+		*equal += dt_call_ticks(&x.call[i]) == ticks;
+	}
+	*exact = x.n == s->bucket[x.bucket];
+	free(x.call);
+	return rc;
+}
+
 /* ---- the inside of a call ---- */
 
 static void add_inside(struct dt_inside *x, const struct dt_call *c)
@@ -227,6 +247,48 @@ static void on_inside(void *ctx, const struct dt_call *c)
 	x->call.note = NULL;
 }
 
+static struct dt_inside_wait *wait_of(struct dt_inside *x, uint32_t function, const char *what)
+{
+	for (size_t i = 0; i < x->waits; i++)
+		if (x->wait[i].function == function && !strcmp(x->wait[i].what, what))
+			return &x->wait[i];
+	if (x->waits == DT_INSIDE_WAITS)
+		return NULL;
+	if (!x->wait)
+		x->wait = calloc(DT_INSIDE_WAITS, sizeof(*x->wait));
+	if (!x->wait) {
+		x->no_memory = true;
+		return NULL;
+	}
+	x->wait[x->waits] = (struct dt_inside_wait){.function = function, .what = what};
+	return &x->wait[x->waits++];
+}
+
+static void on_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin, uint64_t end,
+		    bool preempted, const char *seen)
+{
+	struct dt_inside *x = ctx;
+	struct dt_inside_wait *wait;
+	uint32_t function;
+
+	/* what waits in a call ends before it does */
+	if (x->found || tid != x->thread || begin < x->begin || end > x->end || !c ||
+	    c->depth < x->depth)
+		return;
+	function = first_row(x->first, x->rows, c->function);
+	wait = wait_of(x, function, dt_wait_reason(x->reader, c->function, preempted, seen));
+	if (!wait) {
+		x->more_waits++;
+		return;
+	}
+	wait->times++;
+	wait->ticks += end - begin;
+	if (end - begin > wait->longest) {
+		wait->longest = end - begin;
+		wait->at = begin;
+	}
+}
+
 int dt_inside_sum(struct dt_inside *x, struct dt_windows *w, const struct dt_same *same,
 		  struct dt_error *e)
 {
@@ -235,7 +297,8 @@ int dt_inside_sum(struct dt_inside *x, struct dt_windows *w, const struct dt_sam
 	x->slot = calloc(same->n + 1ul, sizeof(*x->slot));
 	if (!x->slot)
 		return dt_fail(e, "out of memory");
-	if (dt_window_calls(w, x->begin, x->end, on_inside, x, e) < 0)
+	x->reader = dt_windows_reader(w);
+	if (dt_window_waits(w, x->begin, x->end, on_inside, on_wait, x, e) < 0)
 		return -1;
 	return x->no_memory ? dt_fail(e, "out of memory") : 0;
 }
@@ -243,5 +306,6 @@ int dt_inside_sum(struct dt_inside *x, struct dt_windows *w, const struct dt_sam
 void dt_inside_free(struct dt_inside *x)
 {
 	free(x->row);
+	free(x->wait);
 	free(x->slot);
 }

@@ -31,6 +31,24 @@ int dt_siblings_median(const struct dt_siblings *s, const struct dt_pyramid *p,
 		       struct dt_windows *w, double seconds, struct dt_call *c, bool *exact,
 		       struct dt_error *e);
 
+/*
+ * Counts the calls of the bucket of `ticks' that took less, and as long; reading is limited as for
+ * the median. *exact is false if not all of the bucket's were found. Returns -1 on error.
+ */
+int dt_siblings_rank(const struct dt_siblings *s, const struct dt_pyramid *p, struct dt_windows *w,
+		     uint64_t ticks, double seconds, uint64_t *less, uint64_t *equal, bool *exact,
+		     struct dt_error *e);
+
+/* Waits of one function, in a call, for one thing. */
+struct dt_inside_wait {
+	uint32_t function; /* the innermost call's */
+	const char *what;  /* of dt_wait_reason(); valid until the windows are used again */
+	uint64_t times, ticks;
+	uint64_t longest, at; /* ticks of the longest, and when that began */
+};
+
+#define DT_INSIDE_WAITS 200 /* kinds of waits that are told apart at most */
+
 /* What a call did in calls that it made itself, of one function. */
 struct dt_inside_row {
 	uint32_t function;
@@ -44,8 +62,12 @@ struct dt_inside {
 	struct dt_call call;
 	struct dt_inside_row *row; /* by function, in the order in which they came */
 	size_t n, room;
-	uint32_t *slot; /* by function row: index in row plus one */
+	struct dt_inside_wait *wait; /* by function and what for, in the order in which they came */
+	size_t waits;
+	uint64_t more_waits; /* of further kinds */
+	uint32_t *slot;	     /* by function row: index in row plus one */
 	bool no_memory;
+	struct dt_reader *reader; /* of the windows */
 	const uint32_t *first;
 	uint32_t rows;
 };

@@ -12,7 +12,7 @@
 #define MEMORY_MAX ((size_t)512 << 20)
 
 #define SEGMENT_BYTES 5	 /* the fewest bytes that a segment takes in a snapshot... */
-#define FRAME_BYTES   19 /* ...and a frame */
+#define FRAME_BYTES   20 /* ...and a frame */
 
 /* ---- keeping ---- */
 
@@ -38,9 +38,9 @@ static int put_segment(struct dt_bytes *b, const struct dt_thread_stack *t,
 
 		if (DT_PUT(b, c->id, c->parent, c->function, c->entry, c->flags,
 			   dt_zigzag(c->begin - begin), dt_zigzag(c->sp - sp), c->children,
-			   t->losses - f->losses, f->note, f->jump, f->lands, t->held - f->held,
-			   t->pauses - f->pauses, f->inner, c->waited, c->waited_self, c->preempted,
-			   c->inner_waited))
+			   t->losses - f->losses, f->note[0], f->note[1], f->jump, f->lands,
+			   t->held - f->held, t->pauses - f->pauses, f->inner, c->waited,
+			   c->waited_self, c->preempted, c->inner_waited))
 			return -1;
 		begin = c->begin;
 		sp = c->sp;
@@ -167,7 +167,8 @@ static int take_frames(struct taking *k, struct dt_thread_stack *t, struct dt_se
 		call->sp = sp += dt_unzigzag(dt_get_varint(c));
 		call->children = dt_get_varint(c);
 		f->losses = t->losses - (uint32_t)dt_get_varint(c);
-		f->note = (uint32_t)dt_get_varint(c);
+		f->note[0] = (uint32_t)dt_get_varint(c);
+		f->note[1] = (uint32_t)dt_get_varint(c);
 		f->jump = (uint8_t)dt_get_varint(c);
 		f->lands = (uint32_t)dt_get_varint(c);
 		f->held = t->held - dt_get_varint(c);
@@ -179,7 +180,7 @@ static int take_frames(struct taking *k, struct dt_thread_stack *t, struct dt_se
 		call->inner_waited = dt_get_varint(c);
 		call->end = call->begin;
 		call->depth = s->depth + s->n;
-		call->note = &f->note;
+		call->note = f->note;
 		if (c->bad || f->jump > DT_JUMP_LANDED || !is_known(k, call->function, call->entry))
 			return -1;
 		f->open = count_of(k, t, call->function);

@@ -67,7 +67,7 @@ int dt_segment_grow(struct dt_segment *s)
 	s->frame = f;
 	s->size = size;
 	for (uint32_t i = 0; i < s->n; i++) {
-		f[i].call.note = &f[i].note;
+		f[i].call.note = f[i].note;
 		if (f[i].call.argument)
 			f[i].call.argument = f[i].argument;
 	}

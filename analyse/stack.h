@@ -33,7 +33,7 @@ struct dt_stack_frame {
 	uint64_t inner;		 /* ticks: see struct dt_call */
 	uint32_t *open;		 /* dt_open_count() of its function */
 	uint32_t losses, pauses; /* those of the thread when the call began */
-	uint32_t note;		 /* dt_call.note points to it */
+	uint32_t note[2];	 /* dt_call.note points to them */
 	/* the function that its tail jump leads to, or that its code may run into; 0: not known */
 	uint32_t lands;
 	uint8_t jump; /* enum dt_jump */

@@ -8,22 +8,6 @@
  */
 #include "analyse/pair-work.h"
 
-#include "core/search.h"
-
-/* Returns how long the tracer held the thread between two times. */
-static uint64_t held_between(const struct dt_thread_stack *t, uint64_t begin, uint64_t end)
-{
-	size_t i = dt_count_before(t->holds_n, k, t->holds[k].end <= begin);
-	uint64_t sum = 0;
-
-	for (; i < t->holds_n && t->holds[i].begin < end; i++) {
-		uint64_t from = t->holds[i].begin > begin ? t->holds[i].begin : begin;
-
-		sum += (t->holds[i].end < end ? t->holds[i].end : end) - from;
-	}
-	return sum;
-}
-
 /* Returns what was seen of waits. */
 static const struct dt_waited *waited_rows(struct dt_pair *p)
 {
@@ -48,7 +32,7 @@ static void come_back(struct dt_pair *p, struct dt_thread_stack *t, uint64_t beg
 	t->left = 0;
 	if (end <= begin)
 		return;
-	waited = end - begin - held_between(t, begin, end);
+	waited = end - begin - dt_pair_held_between(t, begin, end);
 	/* where switches are missing, it may have run and waited again */
 	unseen = dt_lost_switches_between(&p->lost_switches, begin, end);
 	if (waited <= unseen)

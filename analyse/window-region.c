@@ -39,9 +39,22 @@ static void on_call(void *ctx, const struct dt_call *c)
 		w->call(w->ctx, c);
 }
 
+static void on_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin, uint64_t end,
+		    bool preempted, const char *what)
+{
+	struct dt_windows *w = ctx;
+
+	if (w->wait && end >= w->from && end <= w->to)
+		w->wait(w->ctx, tid, c, begin, end, preempted, what);
+}
+
 int dt_windows_feed(struct dt_windows *w)
 {
-	struct dt_feed_to to = {.bar = on_bar, .call = on_call, .ctx = w};
+	struct dt_feed_to to = {.bar = on_bar,
+				.call = on_call,
+				.wait = on_wait,
+				.ctx = w,
+				.ways = &w->pyramid->ways};
 
 	/* values are for calls that are asked for one by one */
 	w->feed = dt_feed_new(w->reader, &to, true, w->filter);

@@ -43,6 +43,7 @@ struct dt_windows {
 	size_t bars, bar_room;
 	uint64_t limit; /* bars shorter than this, in ticks, are short ones */
 	void (*call)(void *ctx, const struct dt_call *c);
+	dt_window_wait *wait; /* NULL: waits are not wanted */
 	void *ctx;
 	uint64_t from, to; /* ticks: calls that end in between go to `call' */
 	/* the window being made */

@@ -20,18 +20,27 @@ unsigned dt_window_shift(uint64_t from, uint64_t to, unsigned cells)
 int dt_window_calls(struct dt_windows *w, uint64_t from, uint64_t to,
 		    void (*fn)(void *ctx, const struct dt_call *c), void *ctx, struct dt_error *e)
 {
+	return dt_window_waits(w, from, to, fn, NULL, ctx, e);
+}
+
+int dt_window_waits(struct dt_windows *w, uint64_t from, uint64_t to,
+		    void (*fn)(void *ctx, const struct dt_call *c), dt_window_wait *wait, void *ctx,
+		    struct dt_error *e)
+{
 	const struct dt_pyramid *p = w->pyramid;
 	int rc;
 
 	if (!p->regions || to < from)
 		return 0;
 	w->call = fn;
+	w->wait = wait;
 	w->ctx = ctx;
 	w->from = from;
 	w->to = to;
 	rc = dt_window_read_regions(w, dt_pyramid_region(p, from), dt_pyramid_region(p, to), to,
 				    true, e);
 	w->call = NULL;
+	w->wait = NULL;
 	for (size_t i = 0; rc == 0 && i < p->lates; i++)
 		if (p->late[i].end >= from && p->late[i].end <= to)
 			fn(ctx, &p->late[i]);

@@ -68,6 +68,15 @@ int dt_window_stats(struct dt_windows *w, uint64_t from, uint64_t to, struct dt_
 int dt_window_calls(struct dt_windows *w, uint64_t from, uint64_t to,
 		    void (*fn)(void *ctx, const struct dt_call *c), void *ctx, struct dt_error *e);
 
+/* The waits of threads, as in struct dt_pair_events. */
+typedef void dt_window_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin,
+			    uint64_t end, bool preempted, const char *what);
+
+/* As dt_window_calls(), and calls `wait' for every wait that ends in [from, to]. */
+int dt_window_waits(struct dt_windows *w, uint64_t from, uint64_t to,
+		    void (*fn)(void *ctx, const struct dt_call *c), dt_window_wait *wait, void *ctx,
+		    struct dt_error *e);
+
 /* Returns the reader, for what is not in the bars. */
 struct dt_reader *dt_windows_reader(struct dt_windows *w);
 /* Returns the filter; NULL: there is none. */

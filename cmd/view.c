@@ -17,6 +17,7 @@
 #include "cmd/open.h"
 #include "store/store.h"
 #include "view/http.h"
+#include "view/source.h"
 
 static const char help[] =
 	"usage: devtrace view [OPTION]... [FILE | -s SESSION]\n"
@@ -37,6 +38,8 @@ static const char help[] =
 	"                        at any port; whoever has the whole address can see the trace,\n"
 	"                        and it is not encrypted\n"
 	"  -i, --index           only make what makes it fast, put it into FILE, and end\n"
+	"      --source FOLDER   show the text of functions' source files that are in it; no other\n"
+	"                        file is opened for that\n"
 	"      --anyway          draw also a trace that does not add up\n"
 	"  -h, --help            show this\n"
 	"\n"
@@ -91,13 +94,14 @@ struct asked {
 	const char *path, *session, *listen;
 	const char *address, *ssh, *remote; /* --from, and its options */
 	const char *folder;		    /* the folder of a fetched trace; NULL: none */
+	const char *source;
 	bool open, index, anyway;
 };
 
 /* Opens the server's address, prepares the browser, and confines the process: all before anything
  * of the trace is read. Returns 0, or the exit status. */
 static int prepare(const struct asked *a, const char *path, struct dt_live *live,
-		   struct dt_http **s, struct dt_browser *browser)
+		   struct dt_http **s, struct dt_browser *browser, int *sources)
 {
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS | DT_NEED_CLIENTS};
 	struct dt_error e = {""};
@@ -106,6 +110,10 @@ static int prepare(const struct asked *a, const char *path, struct dt_live *live
 		return dt_cmd_fail("%s", e.text);
 	if (*s && a->open && dt_browser_prepare(browser, dt_http_address(*s), &needs, &e) < 0)
 		fprintf(stderr, "devtrace: no browser is opened: %s\n", e.text);
+	if (a->source && (*sources = dt_source_folder(a->source, &e)) < 0)
+		return dt_cmd_fail("%s", e.text);
+	if (a->source)
+		dt_needs_add(&needs, DT_NEED_READ, a->source);
 	dt_needs_add(&needs, DT_NEED_CHANGED, path);
 	if (live->trace.folder[0])
 		dt_needs_add(&needs, DT_NEED_FOLDER, live->trace.folder);
@@ -126,7 +134,7 @@ static int show(const struct asked *a)
 	struct dt_reader *r = NULL;
 	struct dt_error e = {""};
 	sigset_t signals;
-	int status = 0;
+	int status = 0, sources = -1;
 
 	/* blocked in all threads; is_ended() waits for them */
 	sigemptyset(&signals);
@@ -141,7 +149,7 @@ static int show(const struct asked *a)
 	if (a->session)
 		path = live.file;
 	from = dt_live_view(&live);
-	status = prepare(a, path, &live, &s, &browser);
+	status = prepare(a, path, &live, &s, &browser, &sources);
 	if (status)
 		goto out;
 	r = dt_live_begin(&live, &e) < 0 ? NULL : dt_reader_open(path, &e);
@@ -151,6 +159,8 @@ static int show(const struct asked *a)
 	}
 	formats.reader = r;
 	v = dt_view_open(path, &formats, a->anyway, live.name && !a->index ? &from : NULL, &e);
+	if (v)
+		dt_view_use_sources(v, sources);
 	if (!v || (s && dt_http_start(s, v, &e) < 0)) {
 		status = dt_cmd_fail("%s", e.text);
 		goto out;
@@ -167,6 +177,8 @@ out:
 	dt_browser_close(&browser);
 	dt_http_stop(s);
 	dt_view_close(v);
+	if (sources >= 0)
+		close(sources);
 	dt_formats_free(&formats);
 	dt_reader_close(r);
 	if (r && live.name && !a->index)
@@ -222,12 +234,17 @@ static const char *contradiction(const struct asked *a)
 
 int dt_cmd_view(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"no-open", no_argument, NULL, 'n'},	  {"session", required_argument, NULL, 's'},
-		{"listen", required_argument, NULL, 'l'}, {"index", no_argument, NULL, 'i'},
-		{"from", required_argument, NULL, 'f'},	  {"ssh", required_argument, NULL, 'e'},
-		{"remote", required_argument, NULL, 'r'}, {"anyway", no_argument, NULL, 'a'},
-		{"help", no_argument, NULL, 'h'},	  {0}};
+	static const struct option options[] = {{"no-open", no_argument, NULL, 'n'},
+						{"session", required_argument, NULL, 's'},
+						{"listen", required_argument, NULL, 'l'},
+						{"index", no_argument, NULL, 'i'},
+						{"from", required_argument, NULL, 'f'},
+						{"ssh", required_argument, NULL, 'e'},
+						{"remote", required_argument, NULL, 'r'},
+						{"anyway", no_argument, NULL, 'a'},
+						{"source", required_argument, NULL, 'o'},
+						{"help", no_argument, NULL, 'h'},
+						{0}};
 	struct asked a = {.open = true};
 	const char *why;
 	int o;
@@ -254,6 +271,9 @@ int dt_cmd_view(int argc, char **argv)
 			break;
 		case 'r':
 			a.remote = optarg;
+			break;
+		case 'o':
+			a.source = optarg;
 			break;
 		case 'a':
 			a.anyway = true;

@@ -93,7 +93,7 @@ struct dt_call {
 	const uint64_t *argument; /* the entry's four values; NULL: they were not read */
 	const uint64_t
 		*result; /* the exit's four values; NULL: there are none, or they were not read */
-	uint32_t *note;	 /* a word for the user of pairing, kept with the call; 0 at first. NULL:
+	uint32_t *note;	 /* two words for the user of pairing, kept with the call; 0 at first. NULL:
 			    NO_ENTRY */
 };
 

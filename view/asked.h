@@ -17,6 +17,7 @@ struct dt_asked {
 		origin; /* ticks of the first record: times in requests and answers count from it */
 	struct dt_formats *formats;
 	const char *path;
+	int sources; /* folder of source files, for dt_source_open(); -1: none */
 	const struct dt_view_request *r;
 	struct dt_view_answer *answer;
 };
@@ -37,10 +38,18 @@ void dt_answer_names(struct dt_asked *a);
 void dt_answer_search(struct dt_asked *a);
 void dt_answer_unhooked(struct dt_asked *a);
 void dt_answer_stats(struct dt_asked *a);
+void dt_answer_range(struct dt_asked *a);
 void dt_answer_call(struct dt_asked *a);
 void dt_answer_why(struct dt_asked *a);
+void dt_answer_notes(struct dt_asked *a);
+void dt_answer_heat(struct dt_asked *a);
+void dt_answer_source(struct dt_asked *a);
 void dt_answer_list(struct dt_asked *a);
 void dt_answer_activities(struct dt_asked *a);
+
+/* Changes a note of the file, and answers as dt_answer_notes(): only for requests that change
+ * something (dt_view_change()). */
+void dt_answer_note(struct dt_asked *a);
 
 /* Adds a track's name to the answer, as a JSON string. */
 void dt_track_name(struct dt_asked *a, const struct dt_track *t);

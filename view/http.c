@@ -236,19 +236,29 @@ static enum MHD_Result answer_news(struct dt_http *s, struct MHD_Connection *c)
 	return rc;
 }
 
-/* Passes a command to the session: only from our own page, so the header Origin, which is_own() has
- * checked, must be there. */
+/* Passes a command to the session, or changes a note of the file: only from our own page, so the
+ * header Origin, which is_own() has checked, must be there. */
 static enum MHD_Result answer_command(const struct dt_http *s, struct MHD_Connection *c,
 				      const char *rest)
 {
 	const char *command = dt_mhd.lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "command");
 	struct dt_view_answer a;
 
-	if (strcmp(rest, "tell") != 0 || !command)
-		return reply_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only tell?command= is posted\n");
+	bool note = strcmp(rest, "note") == 0;
+
+	if (!note && (strcmp(rest, "tell") != 0 || !command))
+		return reply_text(c, MHD_HTTP_METHOD_NOT_ALLOWED,
+				  "only tell?command= and note? are posted\n");
 	if (!dt_mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Origin"))
 		return reply_text(c, MHD_HTTP_FORBIDDEN, "not from there\n");
-	dt_view_command(s->view, command, &a);
+	if (note)
+		dt_view_change(s->view, &(struct dt_view_request){rest, value_of, c}, &a);
+	else
+		dt_view_command(s->view, command, &a);
+	if (a.text.failed) {
+		free(a.text.bytes.p);
+		return reply_text(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
+	}
 	return reply(c, (unsigned)a.status, a.type, a.text.bytes.p, a.text.bytes.n,
 		     MHD_RESPMEM_MUST_FREE);
 }
@@ -266,7 +276,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 
 	if (strcmp(method, "GET") != 0 && !post)
 		return reply_text(c, MHD_HTTP_METHOD_NOT_ALLOWED,
-				  "only GET is answered, and POST of tell\n");
+				  "only GET is answered, and POST of tell and note\n");
 	/* at the first call the request's body has not been read, and libmicrohttpd would close the
 	 * connection after an answer */
 	if (!*con) {

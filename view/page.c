@@ -27,6 +27,10 @@ FILE_OF(activities, "activities.js");
 FILE_OF(gaps, "gaps.js");
 FILE_OF(text, "text.js");
 FILE_OF(why, "why.js");
+FILE_OF(heat, "heat.js");
+FILE_OF(tables, "tables.js");
+FILE_OF(ways, "ways.js");
+FILE_OF(measure, "measure.js");
 
 #define JS "text/javascript; charset=utf-8"
 #define ENTRY(name, type, symbol)                                                                  \
@@ -52,6 +56,10 @@ static const struct dt_page_file file[] = {
 	ENTRY("gaps.js", JS, gaps),
 	ENTRY("text.js", JS, text),
 	ENTRY("why.js", JS, why),
+	ENTRY("heat.js", JS, heat),
+	ENTRY("tables.js", JS, tables),
+	ENTRY("ways.js", JS, ways),
+	ENTRY("measure.js", JS, measure),
 };
 
 const struct dt_page_file *dt_page_find(const char *name)

@@ -14,6 +14,7 @@ struct dt_view {
 	char *path;
 	struct dt_formats *formats;
 	bool anyway;
+	int sources; /* -1: there are none */
 	struct dt_view_live live;
 	struct dt_picture_live follows; /* for the pictures, if the trace is being recorded */
 	pthread_mutex_t news_lock;	/* guards `news'; held while it is called */
@@ -55,6 +56,7 @@ struct dt_view *dt_view_open(const char *path, struct dt_formats *formats, bool 
 	pthread_mutex_init(&v->news_lock, NULL);
 	v->formats = formats;
 	v->anyway = anyway;
+	v->sources = -1;
 	v->follows = (struct dt_picture_live){is_alive, tell_news, v};
 	if (live)
 		v->live = *live;
@@ -74,6 +76,11 @@ void dt_view_close(struct dt_view *v)
 	dt_picture_free(v->all);
 	free(v->path);
 	free(v);
+}
+
+void dt_view_use_sources(struct dt_view *v, int folder)
+{
+	v->sources = folder;
 }
 
 bool dt_view_progress(struct dt_view *v, uint64_t *records, uint64_t *total, struct dt_error *e)
@@ -174,6 +181,8 @@ static const struct {
 	{"stats", dt_answer_stats},	  {"call", dt_answer_call},
 	{"list", dt_answer_list},	  {"activities", dt_answer_activities},
 	{"unhooked", dt_answer_unhooked}, {"why", dt_answer_why},
+	{"range", dt_answer_range},	  {"source", dt_answer_source},
+	{"heat", dt_answer_heat},	  {"notes", dt_answer_notes},
 };
 
 static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_asked *a))
@@ -201,20 +210,37 @@ static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_a
 	dt_picture_unlock(a->p);
 }
 
-void dt_view_answer(struct dt_view *v, const struct dt_view_request *r, struct dt_view_answer *to)
+static void answer_any(struct dt_view *v, const struct dt_view_request *r,
+		       struct dt_view_answer *to, void (*fn)(struct dt_asked *a))
 {
-	struct dt_asked a = {.v = v, .formats = v->formats, .path = v->path, .r = r, .answer = to};
-	size_t i = 0, n = sizeof(requests) / sizeof(*requests);
+	struct dt_asked a = {.v = v,
+			     .formats = v->formats,
+			     .path = v->path,
+			     .sources = v->sources,
+			     .r = r,
+			     .answer = to};
 
 	*to = (struct dt_view_answer){.status = 200, .type = "application/json"};
-	while (i < n && strcmp(r->what, requests[i].what) != 0)
-		i++;
 	pthread_mutex_lock(&v->lock);
-	if (i < n)
-		answer(v, &a, requests[i].answer);
+	if (fn)
+		answer(v, &a, fn);
 	else
 		dt_refuse(&a, 404, "there is no such request");
 	pthread_mutex_unlock(&v->lock);
 	if (to->text.failed)
 		to->status = 500;
+}
+
+void dt_view_answer(struct dt_view *v, const struct dt_view_request *r, struct dt_view_answer *to)
+{
+	size_t i = 0, n = sizeof(requests) / sizeof(*requests);
+
+	while (i < n && strcmp(r->what, requests[i].what) != 0)
+		i++;
+	answer_any(v, r, to, i < n ? requests[i].answer : NULL);
+}
+
+void dt_view_change(struct dt_view *v, const struct dt_view_request *r, struct dt_view_answer *to)
+{
+	answer_any(v, r, to, strcmp(r->what, "note") ? NULL : dt_answer_note);
 }

@@ -36,6 +36,8 @@ struct dt_view_news {
  */
 struct dt_view *dt_view_open(const char *path, struct dt_formats *formats, bool anyway,
 			     const struct dt_view_live *live, struct dt_error *e);
+/* Sets the folder of source files, of dt_source_folder(); at first there is none. */
+void dt_view_use_sources(struct dt_view *v, int folder);
 /* Sets the function that is called for news; fn NULL: none. When this returns, the one set before
  * is not running and will not be called again. */
 void dt_view_tell_news(struct dt_view *v, const struct dt_view_news *news);
@@ -56,6 +58,10 @@ const char *dt_view_not_kept(struct dt_view *v);
 
 /* Answers a request. May be called by any thread. The caller frees answer->text.bytes.p. */
 void dt_view_answer(struct dt_view *v, const struct dt_view_request *r,
+		    struct dt_view_answer *answer);
+/* Likewise, for a request that changes something, `note': the caller has seen that it comes from
+ * our own page. */
+void dt_view_change(struct dt_view *v, const struct dt_view_request *r,
 		    struct dt_view_answer *answer);
 
 #endif

@@ -5,7 +5,7 @@
 #include "analyse/siblings.h"
 #include "view/asked.h"
 
-#define SECONDS 0.15	/* for the median call */
+#define SECONDS 0.1	/* for the median call, and for the rank */
 #define MOST	4000000 /* records: of a call in which there are more, the calls are not summed up */
 
 /* Returns how many records the regions have that a call is in. */
@@ -83,6 +83,38 @@ static int look_inside(struct dt_asked *a, struct dt_inside *x, const struct dt_
 	if (records(a->all->pyramid, x->begin, x->end) > MOST)
 		return 0;
 	return dt_inside_sum(x, a->all->windows, same, e);
+}
+
+static void say_waits(struct dt_asked *a, const struct dt_inside *x)
+{
+	struct dt_json *out = &a->answer->text;
+
+	dt_json_print(out, ",\"waits\":[");
+	for (size_t i = 0; i < x->waits; i++) {
+		const struct dt_inside_wait *w = &x->wait[i];
+
+		dt_json_print(out, "%s[%u,", i ? "," : "", w->function);
+		dt_json_string(out, w->what);
+		dt_json_print(out, ",%lu,%lu,%lu,%lu]", (unsigned long)w->times,
+			      (unsigned long)w->ticks, (unsigned long)w->longest,
+			      (unsigned long)(w->at - a->origin));
+	}
+	dt_json_print(out, "],\"more_waits\":%lu", (unsigned long)x->more_waits);
+}
+
+/* Adds how many calls of the same bucket took less, and as long. */
+static int say_rank(struct dt_asked *a, const struct dt_siblings *s, uint64_t took,
+		    struct dt_error *e)
+{
+	uint64_t less, equal;
+	bool exact;
+
+	if (dt_siblings_rank(s, a->all->pyramid, a->all->windows, took, SECONDS, &less, &equal,
+			     &exact, e) < 0)
+		return -1;
+	dt_json_print(&a->answer->text, ",\"rank\":[%lu,%lu,%s]", (unsigned long)less,
+		      (unsigned long)equal, exact ? "true" : "false");
+	return 0;
 }
 
 static int say_median(struct dt_asked *a, const struct dt_siblings *s, const struct dt_same *same,
@@ -193,7 +225,9 @@ void dt_answer_why(struct dt_asked *a)
 	dt_json_print(&a->answer->text, "{");
 	say_siblings(a, &s, dt_call_ticks(&x.call));
 	say_inside(a, "call", &x);
-	if (say_callers(a, &x, &e) < 0 || say_median(a, &s, &same, &e) < 0)
+	say_waits(a, &x);
+	if (say_rank(a, &s, dt_call_ticks(&x.call), &e) < 0 || say_callers(a, &x, &e) < 0 ||
+	    say_median(a, &s, &same, &e) < 0)
 		goto fail;
 	dt_json_print(&a->answer->text, "}");
 	goto out;

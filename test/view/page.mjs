@@ -58,6 +58,9 @@ const find = (kind, depth, pixels) => page.evaluate(async ([kind, depth, pixels]
 	return null;
 }, [kind, depth, pixels]);
 
+// Closes the panel, so that the picture has the whole window.
+const shut = () => page.evaluate(async () => (await import("./panel.js")).panel.open("functions", false));
+
 await test("the page opens, with nothing from elsewhere", async () => {
 	await page.goto(url);
 	await ready();
@@ -186,7 +189,7 @@ await test("a range is selected; its table is what report says", async () => {
 	await page.keyboard.up("Shift");
 	await page.waitForSelector("#table table tr:nth-child(2)");
 	const { selection } = await state();
-	const got = await page.evaluate(async ([from, to]) => (await fetch(`get/stats?from=${Math.round(from)}&to=${Math.round(to)}`)).json(), selection);
+	const got = await page.evaluate(async ([from, to]) => (await fetch(`get/range?from=${Math.round(from)}&to=${Math.round(to)}`)).json(), selection);
 	ok(got.functions.length > 10, "functions");
 	const rows = await page.$$eval("#table tbody tr", all => all.length);
 	is(rows, Math.min(500, got.functions.length), "rows");
@@ -286,7 +289,7 @@ await test("check-120: the list and the picture are linked both ways", async () 
 	}
 	await page.mouse.click(bar.x, bar.y);
 	await page.waitForFunction(begin => Number(document.querySelector("#table tr[aria-selected]")?.dataset.begin) === begin, bar.begin, {timeout: 60000});
-	await page.click('#tabs button[data-tab="functions"]');
+	await shut();
 	await fit();
 });
 
@@ -347,6 +350,7 @@ await test("a row of a table is a filter, a second click takes it away", async (
 		await settle();
 		is(await page.inputValue("#filter"), "", tab);
 	}
+	await shut();
 	await fit();
 });
 
@@ -487,7 +491,7 @@ await test("bookmarks are kept in the address", async () => {
 	await settle();
 	ok(/mark=0-[1-9]\d*-/.test(decodeURIComponent(page.url())), "the address: " + page.url());
 	await page.click("#table td:nth-child(3) button");
-	await page.click('#tabs button[data-tab="functions"]');
+	await shut();
 	await fit();
 });
 

@@ -21,6 +21,15 @@ async function get(what, args = {}) {
 
 export const json = async (what, args) => (await get(what, args)).json();
 
+// Asks the server to change a note of the file; returns all notes.
+export async function change_note(args) {
+	const answer = await fetch("note?" + new URLSearchParams(args), {method: "POST"}), text = await answer.text();
+	let got;
+	try { got = JSON.parse(text); } catch { got = {error: text}; }
+	if (!answer.ok) throw new Error(got.error || answer.statusText);
+	return got;
+}
+
 // The bars of one track, in columns; sorted by depth, then begin. first[d]: index of the first bar of depth d.
 class Bars {
 	constructor(view, at, n) {

@@ -4,6 +4,7 @@ import { held, lost, pauses } from "./gaps.js";
 import { name } from "./data.js";
 import { words } from "./activities.js";
 import { arrows, unmatched } from "./arrows.js";
+import { draw_marks } from "./measure.js";
 import { time, duration } from "./text.js";
 
 export const left = 190;	// pixels: width of the names
@@ -200,7 +201,7 @@ export function paint(c, width, height, state, scroll, changed) {
 	c.beginPath(); c.rect(left, top, width - left, height - top); c.clip();
 	arrows(c, state, x_of, scroll, width, height, style);
 	c.restore();
-	for (const mark of state.marks) {
+	for (const mark of [...state.marks, ...state.notes ?? []]) {
 		const x = Math.round(x_of(mark.from)) + 0.5;
 		if (x < left || x > width) continue;
 		c.strokeStyle = c.fillStyle = style.mark;
@@ -208,6 +209,7 @@ export function paint(c, width, height, state, scroll, changed) {
 		c.textAlign = "left";
 		c.fillText(mark.name, x + 3, height - 8);
 	}
+	draw_marks(c, state, x_of, left, top, width, height, style);
 	if (state.selection) {
 		const a = Math.max(left, x_of(state.selection[0])), b = Math.min(width, x_of(state.selection[1]));
 		c.fillStyle = style.mark;

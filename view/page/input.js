@@ -8,6 +8,7 @@ import { gap_at } from "./gaps.js";
 import { left, paint, row, top } from "./draw.js";
 import { Svg } from "./svg.js";
 import { live } from "./live.js";
+import { point_at, set_mark } from "./measure.js";
 import { panel } from "./panel.js";
 import { count, duration, marks, time } from "./text.js";
 
@@ -177,6 +178,7 @@ export function input(canvas, map, scroll) {
 		if (before) fingers.set(e.pointerId, [x, y]);
 		if (!drag) {
 			still = [x, y];
+			point_at(x >= left ? time_at(x) : null);
 			point(x, y);
 			return;
 		}
@@ -210,7 +212,7 @@ export function input(canvas, map, scroll) {
 	}
 	canvas.addEventListener("pointerup", up);
 	canvas.addEventListener("pointercancel", e => { fingers.delete(e.pointerId); drag = null; });
-	canvas.addEventListener("pointerleave", () => { still = null; hush(); });
+	canvas.addEventListener("pointerleave", () => { still = null; point_at(null); hush(); });
 	canvas.addEventListener("dblclick", e => {
 		const {bar} = under(...spot(e));
 		if (!bar) return;
@@ -244,6 +246,7 @@ export function input(canvas, map, scroll) {
 		arrowleft: () => { live.moved(); pan(-0.2); }, arrowright: () => { live.moved(); pan(0.2); }, f: fit,
 		arrowup: () => { scroll.scrollTop -= 60; }, arrowdown: () => { scroll.scrollTop += 60; },
 		"/": () => by_id("search").focus(), "\\": () => by_id("filter").focus(),
+		"[": () => set_mark("a"), "]": () => set_mark("b"),
 		b: panel.bookmark, l: () => panel.open("list"), c: () => panel.open("call"), "?": () => by_id("keys").showModal(),
 		escape: () => { state.selection = state.picked = null; panel.selected(); still = null; hush(); show(state.from, state.to); },
 	};

@@ -7,7 +7,8 @@ import { draw, draw_map, layout, left } from "./draw.js";
 import { input } from "./input.js";
 import { key } from "./key.js";
 import { live } from "./live.js";
-import { panel } from "./panel.js";
+import { measured } from "./measure.js";
+import { panel, take_notes } from "./panel.js";
 import { count } from "./text.js";
 
 const by_id = id => document.getElementById(id);
@@ -20,13 +21,17 @@ export const state = {
 	picked: null,		// the call that was clicked on
 	found: new Set(),	// functions that the search has found
 	filter: "",		// the filter's words, which say what is shown; "": everything
+	unfolded: new Set(),	// ids of threads that are to be unfolded when they come
 	hidden: new Set(),	// kinds of tracks that are not shown, and "arrow"
+	a: null, b: null,	// marks to measure between, in ticks
 	marks: [],		// bookmarks: {from, to, name}
+	notes: [],		// the same of the file, each with its id
 	arrows: [],		// the arrows that were drawn last
 	ends: {sent: new Set(), received: new Set(), together: []},	// of messages: arrows.js
-	tab: "functions",	// the open tab of the panel
+	tab: "functions",	// the tab of the panel
+	opened: false,		// it is open also when nothing is selected
 	pid_of: tid => state.pids.get(tid) ?? tid, pids: new Map(),
-	process_name: pid => state.processes.get(pid) ?? (state.threads.get(pid) || "process " + pid), processes: new Map(),
+	process_name: pid => state.processes.get(pid) ?? (state.threads.get(pid) || "process " + pid), processes: new Map(), numbers: new Map(),
 	thread_name: tid => state.threads.get(tid) ?? "thread " + tid, threads: new Map(),
 };
 
@@ -149,33 +154,46 @@ export function relayout() {
 	keep();
 }
 
-// ---- the address holds the view
+// ---- the address holds the view, and the browser's history the ones before it
 
+// What the address said last, without what moves; when that was; until when a view is being taken back, which makes no new one.
+const said = {still: null, at: 0, until: 0};
+const pause = 1000;	// ms: movements that follow each other sooner are one
+
+// Puts the view into the address: in place of the last one if only the picture has moved since, and not long ago, or while a name is typed.
 export function keep() {
 	const q = new URLSearchParams({from: Math.round(state.from), to: Math.round(state.to)});
 	if (state.selection) q.set("selection", state.selection.map(Math.round).join("-"));
-	const open = state.tracks.filter(t => t.open).map(t => t.track);
+	const open = [...state.tracks.filter(t => t.open).map(t => t.id), ...state.unfolded];
 	if (open.length) q.set("open", open.join("."));
 	if (by_id("search").value) q.set("search", by_id("search").value);
 	if (state.filter) q.set("only", state.filter);
 	if (state.hidden.size) q.set("hidden", [...state.hidden].join("."));
-	if (state.tab !== "functions") q.set("tab", state.tab);
-	const p = state.picked, of = p && p.count === 1 && state.tracks.find(t => t.track === p.track);
+	if (state.tab !== "functions" || state.opened) q.set("tab", state.tab);
+	for (const m of ["a", "b"]) if (state[m] !== null) q.set(m, state[m]);
+	const p = state.picked, of = p && p.count === 1 && (state.tracks.find(t => t.track === p.track) ?? (p.key?.startsWith("thread") ? {kind: "thread", id: Number(p.key.slice(6))} : null));
 	if (of && of.kind === "thread") q.set("call", [of.id, p.depth, p.begin, p.end, p.what, p.flags ?? 0].join("-"));
 	for (const m of state.marks) q.append("mark", m.from + "-" + m.to + "-" + m.name);
-	history.replaceState(null, "", "#" + q);
+	const hash = "#" + q, now = performance.now();
+	if (hash === location.hash) return;
+	for (const key of ["from", "to", "search", "mark"]) q.delete(key);
+	const still = q + " " + state.marks.length, moved = still === said.still;
+	if (said.still === null || now < said.until || (moved && now - said.at < pause) || document.activeElement?.closest("#table input") || (state.live && live.following())) history.replaceState(null, "", hash);
+	else history.pushState(null, "", hash);
+	Object.assign(said, {still, at: now});
 }
 
 function recall() {
 	const q = new URLSearchParams(location.hash.slice(1));
 	const from = Number(q.get("from") ?? 0), to = Number(q.get("to") ?? state.length);
 	const selection = (q.get("selection") || "").split("-").map(Number);
-	for (const id of (q.get("open") || "").split(".")) {
-		const t = id && state.tracks.find(t => t.track === Number(id));
-		if (t) t.open = true;
-	}
-	const call = (q.get("call") || "").split("-").map(Number), of = call.length === 6 && call.every(Number.isSafeInteger) && state.tracks.find(t => t.kind === "thread" && t.id === call[0]);
-	state.picked = of ? {track: of.track, depth: call[1], begin: call[2], end: call[3], what: call[4], flags: call[5], count: 1} : null;
+	const open = (q.get("open") || "").split(".").filter(Boolean).map(Number);
+	for (const t of state.tracks) t.open = t.kind === "thread" && open.includes(t.id);
+	state.unfolded = new Set(open.filter(id => !state.tracks.some(t => t.kind === "thread" && t.id === id)));
+	const call = (q.get("call") || "").split("-").map(Number), of = call.length === 6 && call.every(Number.isSafeInteger);
+	// its thread may come later, while the trace is read, or a filter's part of it
+	state.picked = of ? {key: "thread" + call[0], track: state.tracks.find(t => t.kind === "thread" && t.id === call[0])?.track ?? -1, depth: call[1], begin: call[2], end: call[3], what: call[4], flags: call[5], count: 1} : null;
+	for (const m of ["a", "b"]) state[m] = /^\d+$/.test(q.get(m) ?? "") ? Math.min(state.length, Number(q.get(m))) : null;
 	state.selection = selection.length === 2 && selection[1] > selection[0] ? selection : null;
 	by_id("search").value = q.get("search") || "";
 	state.hidden = new Set((q.get("hidden") || "").split(".").filter(Boolean));
@@ -185,10 +203,15 @@ function recall() {
 }
 
 window.addEventListener("hashchange", () => {
-	const only = new URLSearchParams(location.hash.slice(1)).get("only") || "";
+	const q = new URLSearchParams(location.hash.slice(1)), only = q.get("only") || "";
+	// what is set now is no new step, also when the filter takes a while
+	said.until = performance.now() + pause;
 	recall();
+	measured();
 	panel.search();
-	if (only !== state.filter) filter_by(only); else panel.select();
+	panel.open(q.get("tab") || "functions", q.has("tab"));
+	redraw();
+	if (only !== state.filter) filter_by(only);
 });
 
 // ---- the trace
@@ -196,15 +219,20 @@ window.addEventListener("hashchange", () => {
 const order = {core: 0, activity: 0.5, thread: 1, message: 2, event: 3, point: 4};
 
 function take(trace) {
-	const open = new Set(state.tracks.filter(t => t.open).map(t => t.track));
+	// with another filter, tracks have other numbers
+	const key_of = t => t.kind + t.id, open = new Set(state.tracks.filter(t => t.open).map(key_of)), held = state.picked && state.tracks.find(t => t.track === state.picked.track);
+	if (held) state.picked.key = key_of(held);
 	Object.assign(state, {ns_per_tick: trace.ns_per_tick, records: trace.live ? trace.total : trace.records, total: trace.total,
 		complete: trace.complete, failed: trace.error, live: trace.live, losses: trace.losses, pauses: trace.pauses, held: trace.held || [], unhooked: trace.unhooked || 0, switches: trace.switches});
 	panel.changed();
 	const whole = state.from === 0 && state.to === state.length && (!trace.live || live.following());
 	state.length = Math.max(1, trace.length);
 	if (whole) state.to = state.length;
-	state.tracks = (trace.error ? [] : [...trace.tracks, ...activity_tracks()]).map(t => ({...t, open: open.has(t.track)}))
+	state.tracks = (trace.error ? [] : [...trace.tracks, ...activity_tracks()]).map(t => ({...t, open: open.has(key_of(t)) || (t.kind === "thread" && state.unfolded.delete(t.id))}))
 		.sort((a, b) => order[a.kind] - order[b.kind] || a.pid - b.pid || a.id - b.id);
+	// the picked call's thread may be filtered out, and come back
+	if (state.picked?.key) state.picked.track = state.tracks.find(t => key_of(t) === state.picked.key)?.track ?? -1;
+	for (const p of trace.processes) state.numbers.set(p.pid, p.number);
 	for (const p of trace.processes) state.processes.set(p.pid, (p.name.split(" ")[0].split("/").pop() || "process") + " " + p.number);
 	for (const t of state.tracks) if (t.kind === "thread") { state.pids.set(t.id, t.pid || t.id); state.threads.set(t.id, t.name); }
 	for (const t of trace.threads) { state.pids.set(t.tid, t.pid || t.tid); state.threads.set(t.tid, t.name); }
@@ -237,8 +265,8 @@ async function load(first) {
 			wrong("");
 			if (trace.error) wrong("nothing is drawn: " + trace.error);
 			take(trace);
-			if (first) { recall(); panel.open(state.tab); panel.search(); }
-			else if (state.selection || state.tab === "list") panel.select();
+			if (first) { json("notes").then(take_notes, () => {}); recall(); measured(); panel.open(state.tab, state.opened || state.tab !== "functions"); panel.search(); }
+			else if (state.selection || state.opened || state.tab === "list") panel.select();
 			first = false;
 			relayout();
 			await fetch_map();
@@ -312,6 +340,7 @@ scroll.addEventListener("scroll", () => { redraw(); fetch_bars(); });
 drawn = input(canvas, map, scroll);
 const address = new URLSearchParams(location.hash.slice(1));
 state.tab = address.get("tab") || "functions";
+state.opened = address.has("tab");
 state.filter = address.get("only") || "";
 by_id("filter").value = state.filter;
 use_filter(state.filter);

@@ -1,109 +1,65 @@
 // SPDX-License-Identifier: MIT
 // The panel below the picture: tables of the selected range, the list, bookmarks; and the search.
 import { state, show, redraw, keep, filter_by } from "./main.js";
-import { json } from "./data.js";
+import { change_note, json } from "./data.js";
+import { show_heat } from "./heat.js";
 import { list } from "./list.js";
+import { show_table } from "./tables.js";
+import { show_ways } from "./ways.js";
 import { why } from "./why.js";
 import { count, duration, time } from "./text.js";
 
 const by_id = id => document.getElementById(id);
 const most = 500;	// rows in a table
 
-const ticks = v => duration(v * state.ns_per_tick);
+// The tabs, and their titles; those that show_ways() draws.
+const tabs = {functions: "functions", threads: "threads", processes: "processes", cores: "cores", modules: "modules", events: "events", flame: "flame", down: "top-down", up: "bottom-up", heat: "heat map",
+	list: "list", call: "call", marks: "bookmarks", unhooked: "not hooked"};
+const ways = new Set(["flame", "down", "up"]);
 
-// For each tab: its title, by which column it is sorted at first, and its columns (key, title, function that makes the text).
-const tabs = {
-	functions: {title: "functions", by: "total", columns: [["name", "function"], ["calls", "calls", count], ["total", "total", ticks], ["self", "self", ticks],
-		["mean", "mean", ticks], ["min", "min", ticks], ["p50", "p50", ticks], ["p99", "p99", ticks], ["max", "max", ticks], ["unwound", "unwound", count]]},
-	threads: {title: "threads", by: "busy", columns: [["name", "thread"], ["count", "calls", count], ["busy", "in calls", ticks], ["share", "of the range", v => (100 * v).toFixed(1) + " %"]]},
-	events: {title: "events", by: "count", columns: [["name", "event"], ["count", "count", count], ["rate", "per second", v => v.toPrecision(4)], ["low", "least", String], ["high", "greatest", String]]},
-	cores: {title: "cores", by: "busy", columns: [["name", "core"], ["count", "runs", count], ["busy", "busy", ticks], ["share", "of the range", v => (100 * v).toFixed(1) + " %"]]},
-	list: {title: "list"},
-	call: {title: "call"},
-	marks: {title: "bookmarks"},
-	unhooked: {title: "not hooked"},
-};
+let asked = 0;
 
-let got = null, order = {}, asked = 0;
+// ---- bookmarks, in the address, and notes, in the file
 
-const quote = text => /[\s"]/.test(text) ? '"' + text.replaceAll('"', "?") + '"' : text;
+const button = (text, what, title) => Object.assign(document.createElement("button"), {type: "button", textContent: text, onclick: what, title});
 
-function rows_of(tab) {
-	if (!got) return [];
-	if (tab === "functions") return got.functions.map(r => ({...r, word: "function:" + r.name.replace(/[*?[\]\\]/g, "\\$&")}));
-	const span = Math.max(1, state.selection[1] - state.selection[0]), out = [];
-	for (const r of got.tracks) {
-		const t = state.tracks.find(t => t.track === r.track);
-		if (!t) continue;
-		if (tab === "threads" && t.kind === "thread") out.push({...r, name: t.name, share: r.busy / span, word: "thread:" + t.id});
-		if (tab === "cores" && t.kind === "core") out.push({...r, name: t.name, share: r.busy / span, word: "core:" + t.id});
-		if (tab === "events" && (t.kind === "event" || t.kind === "point" || t.kind === "message"))
-			out.push({...r, low: t.kind === "message" ? "" : r.low, high: t.kind === "message" ? "" : r.high, name: t.name, rate: r.count / (span * state.ns_per_tick * 1e-9), word: t.kind === "event" ? "event:" + t.name.replace(".", ":").replace(/^messages /, "message:") : ""});
+// Changes a note, and shows what the file has then; what is wrong is told.
+async function change(args, then = () => {}) {
+	try {
+		const got = await change_note(args);
+		then();
+		take_notes(got);
+	} catch (e) {
+		by_id("range").textContent = e.message;
 	}
-	return out;
 }
 
-function text_of(row, [key, , form]) {
-	if (key === "name") return row.name;
-	if (form === ticks && row.timed === 0) return "";
-	return form(row[key]);
+// Takes the notes that the server has told.
+export function take_notes(list) {
+	state.notes = list.map(n => ({id: n.id, from: n.begin, to: n.end, name: n.text}));
+	if (state.tab === "marks") marks();
+	redraw();
 }
 
-function table() {
-	const tab = tabs[state.tab], by = order[state.tab] ??= {key: tab.by, up: false}, rows = rows_of(state.tab);
-	const t = document.createElement("table"), head = t.createTHead().insertRow(), body = t.createTBody();
-	for (const [key, title] of tab.columns) {
-		const th = document.createElement("th"), b = document.createElement("button");
-		b.textContent = title + (key === by.key ? (by.up ? " ▴" : " ▾") : "");
-		b.dataset.column = key;
-		b.onclick = () => { by.up = key === by.key ? !by.up : key === "name"; by.key = key; table(); };
-		th.setAttribute("aria-sort", key === by.key ? (by.up ? "ascending" : "descending") : "none");
-		th.append(b);
-		head.append(th);
-	}
-	const number = v => typeof v === "string" ? Number(v) || 0 : v;
-	rows.sort((a, b) => (by.up ? 1 : -1) * (by.key === "name" ? a.name.localeCompare(b.name) : number(a[by.key]) - number(b[by.key])) || a.name.localeCompare(b.name));
-	for (const row of rows.slice(0, most)) {
-		const tr = body.insertRow();
-		for (const column of tab.columns) {
-			const td = tr.insertCell();
-			if (column[0] !== "name" || !row.word) { td.textContent = text_of(row, column); continue; }
-			const b = document.createElement("button");
-			b.textContent = row.name;
-			b.title = "show only this";
-			b.onclick = () => {
-				// split into words as the filter does it: a space between quotes is part of a word
-				const words = state.filter.match(/(?:[^ "]|"[^"]*")+/g) || [], word = quote(row.word);
-				filter_by((words.includes(word) ? words.filter(w => w !== word) : [...words, word]).join(" "));
-			};
-			td.append(b);
-		}
-	}
-	by_id("table").replaceChildren(t);
-	if (rows.length > most) by_id("table").append("and " + count(rows.length - most) + " more");
-	if (!rows.length) by_id("table").replaceChildren("none in this range");
+function mark_row(body, mark) {
+	const tr = body.insertRow(), field = document.createElement("input"), kept = mark.id !== undefined, gone = () => { state.marks = state.marks.filter(m => m !== mark); };
+	field.value = mark.name;
+	field.maxLength = 250;
+	field.setAttribute("aria-label", kept ? "Text of the note" : "Name of the bookmark");
+	if (kept) field.onchange = () => change({id: mark.id, from: mark.from, to: mark.to, text: field.value});
+	else field.oninput = () => { mark.name = field.value; redraw(); keep(); };
+	tr.insertCell().append(button(time(mark.from * state.ns_per_tick, 1) + " to " + time(mark.to * state.ns_per_tick, 1), () => show(mark.from, mark.to), "show it"));
+	tr.insertCell().append(field);
+	tr.insertCell().append(button("remove", () => { if (kept) { change({id: mark.id}); return; } gone(); marks(); redraw(); keep(); }));
+	if (kept) tr.insertCell().textContent = "in the file";
+	else tr.insertCell().append(button("keep in the file", () => change({from: mark.from, to: mark.to, text: mark.name}, () => { gone(); keep(); }), "a note in the trace, for everybody who has it"));
 }
-
-// ---- bookmarks
 
 function marks() {
 	const t = document.createElement("table"), body = t.createTBody();
-	for (const mark of state.marks) {
-		const tr = body.insertRow(), go = document.createElement("button"), field = document.createElement("input"), gone = document.createElement("button");
-		go.textContent = time(mark.from * state.ns_per_tick, 1) + " to " + time(mark.to * state.ns_per_tick, 1);
-		go.title = "show it";
-		go.onclick = () => show(mark.from, mark.to);
-		field.value = mark.name;
-		field.setAttribute("aria-label", "Name of the bookmark");
-		field.oninput = () => { mark.name = field.value; redraw(); keep(); };
-		gone.textContent = "remove";
-		gone.onclick = () => { state.marks = state.marks.filter(m => m !== mark); marks(); redraw(); keep(); };
-		tr.insertCell().append(go);
-		tr.insertCell().append(field);
-		tr.insertCell().append(gone);
-	}
+	for (const mark of [...state.notes, ...state.marks]) mark_row(body, mark);
 	by_id("range").textContent = "";
-	by_id("table").replaceChildren(state.marks.length ? t : "B keeps what is shown, or selected");
+	by_id("table").replaceChildren(body.rows.length ? t : "B keeps what is shown, or selected");
 }
 
 function bookmark() {
@@ -152,14 +108,16 @@ async function unhooked() {
 function changed() {
 	const b = [...by_id("tabs").children].find(b => b.dataset.tab === "unhooked");
 	b.hidden = !state.unhooked;
-	b.textContent = tabs.unhooked.title + (state.unhooked ? " (" + count(state.unhooked) + ")" : "");
+	b.textContent = tabs.unhooked + (state.unhooked ? " (" + count(state.unhooked) + ")" : "");
 }
 
 // ---- tabs
 
-function open(tab) {
-	if (!tabs[tab] || (tab === "unhooked" && !state.unhooked)) tab = "functions";
+// Opens a tab. opened: it stays open when nothing is selected, and then is about the whole trace.
+function open(tab, opened = tab !== "functions") {
+	if (!tabs[tab] || (tab === "unhooked" && !state.unhooked)) { tab = "functions"; opened = false; }
 	state.tab = tab;
+	state.opened = opened;
 	by_click = false;
 	for (const b of by_id("tabs").children) b.setAttribute("aria-selected", String(b.dataset.tab === tab));
 	select();
@@ -167,7 +125,9 @@ function open(tab) {
 }
 
 async function select() {
-	const range = state.selection, me = ++asked, same = range && got && got.of === range.join() + state.filter;
+	const range = state.selection, into = by_id("table"), me = ++asked;
+	if (into.dataset.of !== state.tab) into.replaceChildren();
+	into.dataset.of = state.tab;
 	if (state.tab === "marks") return marks();
 	if (state.tab === "unhooked") return unhooked();
 	if (state.tab === "call") {
@@ -175,22 +135,18 @@ async function select() {
 		return why.load(by_id("table"), () => state.tab === "call");
 	}
 	if (state.tab === "list") return list.load(by_id("table"), by_id("range"), state.picked ? state.picked.begin : range ? range[0] : Math.max(0, state.from));
-	if (!range) {
+	if (!range && !state.opened) {
 		by_id("range").textContent = "";
 		by_id("table").replaceChildren();
 		return;
 	}
-	const ns = state.ns_per_tick;
-	by_id("range").textContent = duration((range[1] - range[0]) * ns, 6) + ", from " + time(range[0] * ns, 1) + " to " + time(range[1] * ns, 1) + ": what ends in it";
-	if (same) { table(); return; }
-	by_id("table").replaceChildren();
+	const ns = state.ns_per_tick, [from, to] = range || [0, state.length];
+	by_id("range").replaceChildren((range ? duration((to - from) * ns, 6) + ", from " + time(from * ns, 1) + " to " + time(to * ns, 1) + ": what runs across its edges counts by its part (cut); mean to max are of whole calls that end in it"
+		: "the whole trace, " + duration(to * ns, 6)) + (state.complete ? "" : "; the trace is still being read"));
 	try {
-		const answer = await json("stats", {from: Math.round(range[0]), to: Math.round(range[1])});
-		if (me !== asked) return;
-		got = {...answer, of: state.complete ? range.join() + state.filter : ""};
-		table();
+		await (state.tab === "heat" ? show_heat(into) : ways.has(state.tab) ? show_ways(into, state.tab) : show_table(into, state.tab));
 	} catch (e) {
-		by_id("table").textContent = e.message;
+		if (me === asked) into.textContent = e.message;
 	}
 }
 
@@ -287,11 +243,11 @@ function begin() {
 	only.addEventListener("search", () => { if (!only.value) filter_by(""); });
 	for (const tab in tabs) {
 		const b = document.createElement("button");
-		b.textContent = tabs[tab].title;
+		b.textContent = tabs[tab];
 		b.dataset.tab = tab;
 		b.setAttribute("role", "tab");
 		b.setAttribute("aria-selected", String(tab === state.tab));
-		b.onclick = () => open(tab);
+		b.onclick = () => { const shut = state.tab === tab && state.opened && !state.selection; open(shut ? "functions" : tab, !shut); };
 		by_id("tabs").append(b);
 	}
 }

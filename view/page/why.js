@@ -56,6 +56,10 @@ const row_name = r => r.what < 0 ? "in the function itself" : name(r.what, () =>
 function place_text(a, long) {
 	if (!a.timed) return "no call of this function has a time that is known";
 	const slower = a.timed - a.faster - a.alike, share = 100 * a.faster / a.timed;
+	const [less, equal, exact] = a.rank ?? [];
+	if (long && exact)
+		return count(a.timed) + " calls of this function; " + count(a.faster + less) + " (" + (100 * (a.faster + less) / a.timed).toFixed(share > 99 ? 3 : 1) + " %) were faster, " + count(a.timed - a.faster - less - equal) + " slower, " +
+			count(equal) + " as long, itself among them" + (a.partly ? "; the trace is still being read" : "");
 	return count(a.timed) + " calls of this function; " + count(a.faster) + " (" + share.toFixed(share > 99 ? 2 : 1) + " %) were faster, " + count(slower) + " slower, " +
 		count(a.alike) + " as long within 6 % (" + (long ? "itself among them" : "its own time is not counted") + ")" + (a.partly ? "; the trace is still being read" : "");
 }
@@ -100,15 +104,52 @@ function waits(c) {
 		(c.unseen ? "; switches are missing in " + took(c.unseen) : "");
 }
 
+const wait_columns = ["waited in", "for", "times", "together", "longest"];
+const wait_name = w => name(w[0], () => {}) || "?";
+const wait_cells = w => [wait_name(w), w[1], count(w[2]), took(w[3]), took(w[4])];
+
+// The waits in the call, what each was for; a row's button shows the longest one.
+function wait_table(a) {
+	const t = element("table"), head = t.createTHead().insertRow(), body = t.createTBody();
+	t.createCaption().textContent = "What it waited for" + (a.more_waits ? " (and " + count(a.more_waits) + " waits of further kinds)" : "");
+	for (const title of wait_columns) { const th = element("th", title); th.scope = "col"; head.append(th); }
+	for (const w of a.waits) {
+		const tr = body.insertRow();
+		wait_cells(w).forEach((text, i) => {
+			const td = tr.insertCell();
+			if (i === 4) td.append(button(text, () => { state.selection = [w[5], w[5] + w[4]]; const margin = Math.max(20, w[4] * 0.3); show(w[5] - margin, w[5] + w[4] + margin); }, "select it in the picture"));
+			else td.textContent = text;
+		});
+	}
+	return t;
+}
+
+// The text of the function's source, around its first line; or why there is none.
+function source_text(s) {
+	if (!s || s.why) return element("p", s ? s.why : "");
+	const box = element("div"), pre = element("pre");
+	box.append(element("p", s.file + ":" + s.line));
+	pre.tabIndex = 0;
+	pre.setAttribute("aria-label", "source of the function");
+	s.lines.forEach((text, i) => {
+		const line = element(s.first + i === s.line ? "b" : "span", String(s.first + i).padStart(6) + "  " + text + "\n");
+		pre.append(line);
+	});
+	box.append(pre);
+	return box;
+}
+
 // Returns all that the panel says, as text and as what JSON is made of.
 function said() {
 	const {a, call, rows} = shown, ns_of = v => Math.round(v * state.ns_per_tick), c = a.call;
 	const lines = [call.text, "took " + took(c.took ?? c.end - c.begin) + ", from " + time(c.begin * state.ns_per_tick, 1), place_text(a, c.took !== undefined)];
 	if (a.callers.length) lines.push("called by " + a.callers.map(row_name).reverse().join(", "));
 	if (c.took !== undefined) lines.push(waits(c));
+	if (a.waits?.length) lines.push(wait_columns.join("\t"), ...a.waits.map(w => wait_cells(w).join("\t")));
 	if (rows) lines.push(columns.join("\t"), ...rows.map(r => cells(r).join("\t")));
 	const one = c => c && {begin_ns: ns_of(c.begin), end_ns: ns_of(c.end), thread: state.tracks.find(t => t.track === c.track)?.id, depth: c.depth, took_ns: ns_of(c.took ?? c.end - c.begin)};
-	return {text: lines.join("\n"), data: {call: call.text, function: name(a.function, () => {}), ...one(c), median: one(a.median), median_exact: a.exact, callers: a.callers.map(row_name), calls: a.calls, timed: a.timed, faster: a.faster, alike: a.alike,
+	return {text: lines.join("\n"), data: {call: call.text, function: name(a.function, () => {}), ...one(c), median: one(a.median), median_exact: a.exact, callers: a.callers.map(row_name), calls: a.calls, timed: a.timed, faster: a.faster, alike: a.alike, rank: a.rank && {faster: a.faster + a.rank[0], as_long: a.rank[1], exact: a.rank[2]},
+		waits: a.waits?.map(w => ({function: wait_name(w), for: w[1], times: w[2], ns: ns_of(w[3]), longest_ns: ns_of(w[4]), longest_at_ns: ns_of(w[5])})),
 		why: rows?.map(r => ({function: r.what < 0 ? null : row_name(r), more_ns: ns_of(r.more), ns: r.ticks.map(ns_of), calls: r.calls, waited_ns: r.waited.map(ns_of)}))}};
 }
 
@@ -140,6 +181,7 @@ function paint(into) {
 		out.push(line);
 	}
 	if (c.took !== undefined) out.push(element("p", waits(c)));
+	if (a.waits?.length) out.push(wait_table(a));
 	out.push(element("p", place_text(a, c.took !== undefined)));
 	if (a.buckets.length) out.push(histogram(a));
 	if (rows) {
@@ -148,6 +190,7 @@ function paint(into) {
 	} else {
 		out.push(element("p", !a.median ? "there is no median call to compare it with" : "too many records are in the call, or in the median one, to sum up what it called (more than 4 million)"));
 	}
+	if (file) out.push(source_text(shown.source));
 	into.replaceChildren(...out);
 }
 
@@ -165,10 +208,13 @@ export const why = {
 			const [a, call] = await Promise.all([json("why", {thread: t.id, ...args}), json("call", {track: p.track, ...args})]);
 			const rows = a.median && a.call.inside && a.median.inside ? compare(a.call, a.median) : null;
 			name(a.function, () => {});
+			a.waits.sort((x, y) => y[3] - x[3]);
+			for (const w of a.waits) wait_name(w);
+			const source = await json("source", {function: a.function}).catch(e => ({why: e.message}));
 			for (const r of [...rows ?? [], ...a.callers]) row_name(r);
 			await named();
 			if (me !== asked || !wanted()) return;
-			shown = {a, call, rows, wanted};
+			shown = {a, call, rows, source, wanted};
 			paint(into);
 		} catch (e) {
 			if (me === asked && wanted()) into.textContent = e.message;
