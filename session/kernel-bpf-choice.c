@@ -8,9 +8,6 @@
 #include "core/words.h"
 #include "session/kernel-bpf-work.h"
 
-#define CALL	   "__x64_sys_"
-#define SMALL_CALL "__ia32_"
-
 /* Compares a function with one pattern, such as "vfs_*", "!ext4:*" or "vfs_read". */
 static bool matches(const char *pattern, const struct dt_kernel_symbol *s)
 {
@@ -69,18 +66,25 @@ static int add(struct dt_kernel_bpf *k, const struct dt_bpf_function *f)
 	return 0;
 }
 
+bool dt_bpf_is_call(const char *name)
+{
+	static const char *const prefix[] = {"__x64_sys_", "__ia32_sys_", "__ia32_compat_sys_",
+					     "__x64_compat_sys_"};
+
+	for (size_t i = 0; i < sizeof(prefix) / sizeof(*prefix); i++)
+		if (strncmp(name, prefix[i], strlen(prefix[i])) == 0)
+			return true;
+	return false;
+}
+
 /* Looks at a function that is chosen. False: it is one of a system call, which have no programs of
  * their own. */
 static bool look(struct dt_kernel_bpf *k, struct dt_bpf_function *f)
 {
 	const char *name = f->symbol.name;
 
-	if (strncmp(name, CALL, strlen(CALL)) == 0) {
-		k->calls++; /* the kernel's table of them will say which these are */
-		return false;
-	}
-	if (strncmp(name, SMALL_CALL, strlen(SMALL_CALL)) == 0) {
-		k->small++;
+	if (dt_bpf_is_call(name)) {
+		k->calls++; /* tables of them will say which these are */
 		return false;
 	}
 	f->type =
@@ -147,10 +151,9 @@ int dt_bpf_choose(struct dt_kernel_bpf *k, struct dt_error *e)
 			return dt_fail(e, "out of memory");
 	}
 	qsort(k->function, k->functions, sizeof(*k->function), by_name);
-	if (k->functions || k->calls || !k->wanted->n)
+	if (dt_bpf_calls_choose(k, e) < 0)
+		return -1;
+	if (k->functions || k->calls || k->full || !k->wanted->n)
 		return 0;
-	if (k->small)
-		return dt_fail(e, "system calls of 32-bit programs are recorded by devtrace's "
-				  "module only");
 	return dt_fail(e, "no function of the kernel matches '%s'", k->wanted->pattern[0]);
 }

@@ -43,9 +43,9 @@ struct dt_kernel_bpf {
 	bool multi; /* programs are attached to many functions at once, by: */
 	int *link;
 	size_t links, link_room;
-	size_t calls;	     /* functions of system calls that are recorded */
-	unsigned long small; /* such functions, of 32-bit programs, that are not */
-	int tracepoint[4];   /* what attaches the other programs; -1: none */
+	size_t calls;	   /* functions of system calls that are recorded */
+	size_t full;	   /* system calls that are recorded in full */
+	int tracepoint[5]; /* what attaches the other programs; -1: none */
 	unsigned cores, shift;
 	struct dt_bpf_head *head;
 	struct dt_bpf_record *records;
@@ -65,6 +65,16 @@ bool dt_bpf_chosen(const struct dt_kernel_bpf *k, const struct dt_kernel_symbol 
 int dt_bpf_choose_typed(struct dt_kernel_bpf *k, struct dt_error *e);
 /* Notes a function that is not recorded. */
 void dt_bpf_leave_out(struct dt_bpf_left_out *l, const char *name);
+
+/* Is it, by its name, the function of a system call? */
+bool dt_bpf_is_call(const char *name);
+/* Counts the system calls that are to be recorded in full. -1 and an error: some were asked for and
+ * there are none. */
+int dt_bpf_calls_choose(struct dt_kernel_bpf *k, struct dt_error *e);
+/* Put those into the map `full'; and the functions of the others that are chosen into `calls',
+ * which has the kernel's own table already if that can be found. */
+int dt_bpf_calls_tell(struct dt_kernel_bpf *k, int map, struct dt_error *e);
+int dt_bpf_calls_find(struct dt_kernel_bpf *k, int map, struct dt_error *e);
 
 /* Loads the programs and attaches them; nothing is recorded yet. */
 int dt_bpf_programs_load(struct dt_kernel_bpf *k, struct dt_error *e);

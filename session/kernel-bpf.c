@@ -172,10 +172,6 @@ static void note(void *ctx, char *text, size_t size)
 	size_t at =
 		dt_format(text, size, "the kernel is recorded by BPF: its module is not loaded");
 
-	if (k->small && k->state->small_calls && at < size)
-		at += dt_format(text + at, size - at,
-				"; %lu system calls of 32-bit programs are not recorded",
-				(unsigned long)k->state->small_calls);
 	if (k->state->unwatched && at < size)
 		at += dt_format(text + at, size - at, "; of %lu processes nothing is recorded",
 				(unsigned long)k->state->unwatched);
