@@ -17,6 +17,14 @@
 #define TEXT_MOST   255	 /* bytes of each */
 #define MEMORY_MOST 16	 /* pieces of memory, at most */
 
+/* What of a dentry is looked at lies in its first bytes, which are read at once: a helper's call
+ * costs more than anything else here. */
+#define DENTRY 128
+
+struct dentry_copy {
+	__u64 word[DENTRY / 8];
+};
+
 struct call_work {
 	__u64 argument[DT_BPF_RESULT + 1];
 	__u64 pc, sp;
@@ -30,8 +38,9 @@ struct call_work {
 	__u64 list;	  /* of what is gone through: the next element */
 	__u64 rest;	  /* bytes that the call has filled in, not copied yet */
 	/* a file's name: from here on upwards, until the root */
-	struct dentry *dentry, *root_dentry;
+	__u64 dentry, root_dentry, mount_dentry;
 	struct mount *mount, *root_mount;
+	struct dentry_copy copy;
 	__u32 over; /* no more of them */
 	unsigned char bytes[2 * DT_BPF_MOST + 256];
 };
@@ -69,6 +78,8 @@ static __always_inline struct call_work *work_of(void)
 static __always_inline int copy_in(struct call_work *w, __u32 to, __u64 from, __u32 n)
 {
 	to &= DT_BPF_MOST - 1;
+	/* what the compiler knows of n, older kernels do not */
+	barrier_var(n);
 	if (n > DT_BPF_MOST)
 		n = DT_BPF_MOST;
 	return n == 0 || bpf_probe_read_user(w->bytes + to, n, (const void *)from) == 0;
@@ -119,36 +130,47 @@ static __noinline int append_item(void)
 
 #define NAME_END 2048 /* names end here, and are written from behind */
 
+/* Reads a dentry to w->copy; 0: it can not be read. */
+static __always_inline int read_dentry(struct call_work *w, const struct dentry *d)
+{
+	return bpf_probe_read_kernel(&w->copy, sizeof(w->copy), d) == 0;
+}
+
+#define COPIED(w, member)                                                                          \
+	(*(__u64 *)((void *)&(w)->copy +                                                           \
+		    (bpf_core_field_offset(struct dentry, member) & (DENTRY - 8))))
+
 static long climb(__u32 i, void *ctx)
 {
 	struct call_work *w = work_of();
-	struct dentry *d, *parent;
-	struct mount *m;
-	const unsigned char *name;
-	struct mount *up;
+	struct mount *m, *up;
+	__u64 d, parent;
 	__u32 n, at;
 
 	if (!w)
 		return 1;
 	d = w->dentry;
 	m = w->mount;
-	if (d == w->root_dentry && m == w->root_mount)
+	if ((d == w->root_dentry && m == w->root_mount) || !read_dentry(w, (void *)d))
 		return 1;
-	parent = BPF_CORE_READ(d, d_parent);
-	if (d == BPF_CORE_READ(m, mnt.mnt_root) || parent == d) {
+	parent = COPIED(w, d_parent);
+	if (d == w->mount_dentry || parent == d) {
 		up = BPF_CORE_READ(m, mnt_parent);
 		if (up == m)
 			return 1;
-		w->dentry = BPF_CORE_READ(m, mnt_mountpoint);
+		w->dentry = (__u64)BPF_CORE_READ(m, mnt_mountpoint);
 		w->mount = up;
+		w->mount_dentry = (__u64)BPF_CORE_READ(up, mnt.mnt_root);
 		return 0;
 	}
-	n = BPF_CORE_READ(d, d_name.len) & 255;
+	n = *(__u32 *)((void *)&w->copy +
+		       (bpf_core_field_offset(struct dentry, d_name.len) & (DENTRY - 4)));
+	n &= 255;
 	if (w->from < n + 5) /* there has to be room for the number, too */
 		return 1;
 	at = w->from - n;
-	name = BPF_CORE_READ(d, d_name.name);
-	bpf_probe_read_kernel(w->bytes + (at & (DT_BPF_MOST - 1)), n, name);
+	bpf_probe_read_kernel(w->bytes + (at & (DT_BPF_MOST - 1)), n,
+			      (const void *)COPIED(w, d_name.name));
 	w->bytes[(at - 1) & (DT_BPF_MOST - 1)] = '/';
 	w->from = at - 1;
 	w->dentry = parent;
@@ -160,16 +182,25 @@ static long climb(__u32 i, void *ctx)
 #define NAMELESS 0x09041934 /* of anon_inode: */
 #define SPACES	 0x6e736673
 
-/* Writes the name of what is in no folder: a pipe, a socket. */
-static __always_inline void name_pseudo(struct call_work *w, struct dentry *d)
+/* Writes the name of what is in no folder: a pipe, a socket. Its dentry has been read. */
+static __noinline int name_pseudo(void)
 {
-	unsigned long magic = BPF_CORE_READ(d, d_sb, s_magic);
-	__u64 value[1] = {BPF_CORE_READ(d, d_inode, i_ino)};
 	static const char pipe[] = "pipe:[%lu]", socket[] = "socket:[%lu]",
 			  nameless[] = "anon_inode:%s", space[] = "ns:[%lu]",
 			  other[] = "/%s (deleted)";
+	struct call_work *w = work_of();
+	const struct super_block *sb;
+	const struct inode *inode;
+	unsigned long magic;
+	__u64 value[1];
 	long n;
 
+	if (!w)
+		return 0;
+	sb = (const void *)COPIED(w, d_sb);
+	inode = (const void *)COPIED(w, d_inode);
+	magic = BPF_CORE_READ(sb, s_magic);
+	value[0] = BPF_CORE_READ(inode, i_ino);
 	w->from = 4;
 	if (magic == PIPES)
 		n = bpf_snprintf((char *)w->bytes + 4, 256, pipe, value, sizeof(value));
@@ -178,13 +209,36 @@ static __always_inline void name_pseudo(struct call_work *w, struct dentry *d)
 	else if (magic == SPACES)
 		n = bpf_snprintf((char *)w->bytes + 4, 256, space, value, sizeof(value));
 	else {
-		value[0] = (__u64)BPF_CORE_READ(d, d_name.name);
+		value[0] = COPIED(w, d_name.name);
 		n = magic == NAMELESS
 			    ? bpf_snprintf((char *)w->bytes + 4, 256, nameless, value,
 					   sizeof(value))
 			    : bpf_snprintf((char *)w->bytes + 4, 256, other, value, sizeof(value));
 	}
 	w->n = n > 0 ? (__u32)(n - 1) & 255 : 0;
+	return 0;
+}
+
+/* Finds what a descriptor stands for: its path is at w->dentry and *m. 0: nothing. */
+static __always_inline int find_file(struct call_work *w, int fd, struct vfsmount **m)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct path path = {};
+	struct file *f = NULL;
+
+	if (fd == -100) { /* AT_FDCWD */
+		w->dentry = (__u64)t->fs->pwd.dentry;
+		*m = t->fs->pwd.mnt;
+		return w->dentry && *m;
+	}
+	if (fd < 0 || (__u32)fd >= t->files->fdt->max_fds ||
+	    bpf_probe_read_kernel(&f, sizeof(f), t->files->fdt->fd + fd) || !f ||
+	    bpf_probe_read_kernel(&path, sizeof(path),
+				  (void *)f + bpf_core_field_offset(struct file, f_path)))
+		return 0;
+	w->dentry = (__u64)path.dentry;
+	*m = path.mnt;
+	return path.dentry && path.mnt;
 }
 
 /* Finds the name of what a descriptor stands for. 0: it stands for nothing. */
@@ -192,42 +246,26 @@ static __noinline int name_file(void)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct call_work *w = work_of();
-	struct vfsmount *m, *root;
-	struct dentry *d;
-	struct file **files, *f = NULL;
-	int fd;
+	const struct dentry_operations *op;
+	struct vfsmount *m;
+	int fd, gone;
 
 	if (!w)
 		return 0;
 	fd = (int)w->list;
-	if (fd == -100) { /* AT_FDCWD */
-		d = BPF_CORE_READ(t, fs, pwd.dentry);
-		m = BPF_CORE_READ(t, fs, pwd.mnt);
-	} else {
-		if (fd < 0 || (__u32)fd >= BPF_CORE_READ(t, files, fdt, max_fds))
-			return 0;
-		files = BPF_CORE_READ(t, files, fdt, fd);
-		if (bpf_probe_read_kernel(&f, sizeof(f), files + fd) || !f)
-			return 0;
-		d = BPF_CORE_READ(f, f_path.dentry);
-		m = BPF_CORE_READ(f, f_path.mnt);
-	}
-	if (!d || !m)
+	if (!find_file(w, fd, &m) || !read_dentry(w, (void *)w->dentry))
 		return 0;
-	w->dentry = d;
 	w->failed = 0;
-	if (BPF_CORE_READ(d, d_op) && BPF_CORE_READ(d, d_op, d_dname)) {
-		name_pseudo(w, d);
-		goto named;
-	}
-	w->root_dentry = BPF_CORE_READ(t, fs, root.dentry);
-	root = BPF_CORE_READ(t, fs, root.mnt);
-	w->mount = (void *)m - bpf_core_field_offset(struct mount, mnt);
-	w->root_mount = (void *)root - bpf_core_field_offset(struct mount, mnt);
-	w->from = NAME_END;
-	{
-		int gone = !BPF_CORE_READ(d, d_hash.pprev) && d != BPF_CORE_READ(d, d_parent);
-
+	op = (const void *)COPIED(w, d_op);
+	if (op && BPF_CORE_READ(op, d_dname)) {
+		name_pseudo();
+	} else {
+		w->root_dentry = (__u64)t->fs->root.dentry;
+		w->mount = (void *)m - bpf_core_field_offset(struct mount, mnt);
+		w->root_mount = (void *)t->fs->root.mnt - bpf_core_field_offset(struct mount, mnt);
+		w->mount_dentry = (__u64)BPF_CORE_READ(m, mnt_root);
+		w->from = NAME_END;
+		gone = !COPIED(w, d_hash.pprev) && COPIED(w, d_parent) != w->dentry;
 		bpf_loop(64, climb, NULL, 0);
 		if (w->from >= NAME_END) {
 			w->from = NAME_END - 1;
@@ -239,7 +277,6 @@ static __noinline int name_file(void)
 			w->n += 10;
 		}
 	}
-named:
 	/* in front of the name is the number */
 	w->from -= 4;
 	*(__u32 *)(w->bytes + (w->from & (DT_BPF_MOST - 1))) = (__u32)fd;
@@ -315,6 +352,7 @@ static long copy_memory(__u32 i, void *ctx)
 	if (n > w->rest)
 		n = (__u32)w->rest;
 	w->rest -= length < w->rest ? length : w->rest;
+	barrier_var(n);
 	if (n > DT_BPF_BUFFER)
 		n = DT_BPF_BUFFER;
 	piece->n = n;
@@ -362,6 +400,7 @@ static __noinline int copy_message(void)
 				     .name_length = (__u32)v[1],
 				     .flags = (__u32)v[6]};
 	name_n = v[0] ? (__u32)v[1] : 0;
+	barrier_var(name_n);
 	if (name_n > 128)
 		name_n = 128;
 	if (name_n && bpf_probe_read_user(w->bytes + sizeof(*m), name_n, (const void *)v[0]))

@@ -149,6 +149,29 @@ int BPF_PROG(call, struct pt_regs *regs, long nr)
 	return 0;
 }
 
+/* Has the call executed another program? Then the registers are as that begins: empty. */
+static __always_inline int has_executed(const struct pt_regs *r)
+{
+	return !(r->bx | r->cx | r->dx | r->si | r->di | r->bp | r->r8 | r->r9 | r->r10);
+}
+
+/* Returns which call a program has returned from by executing one of the other kind. */
+static __always_inline __u32 of_other_kind(__u32 i)
+{
+	switch (i) {
+	case DT_BPF_CALLS + 59: /* execve of 64 bits, into a program of 32 bits */
+		return 59;
+	case DT_BPF_CALLS + 322:
+		return 322;
+	case 11: /* the other way round */
+		return DT_BPF_CALLS + 11;
+	case 358:
+		return DT_BPF_CALLS + 358;
+	default:
+		return i;
+	}
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(called, struct pt_regs *regs, long result)
 {
@@ -163,6 +186,8 @@ int BPF_PROG(called, struct pt_regs *regs, long result)
 	/* the return of sigreturn: the registers are another time's */
 	if (nr < 0)
 		i = i / DT_BPF_CALLS == 1 ? DT_BPF_CALLS + SIGRETURN_32 : SIGRETURN;
+	if (!result && has_executed(regs))
+		i = of_other_kind(i);
 	/* a new thread has not called what it returns from */
 	if (!result && makes_thread(i))
 		return 0;
@@ -181,21 +206,22 @@ int BPF_PROG(called, struct pt_regs *regs, long result)
 }
 
 /* A signal is delivered to the running thread: what strace shows between the calls. */
-SEC("tp_btf/signal_deliver")
-int BPF_PROG(signalled, int signal, struct kernel_siginfo *info)
+SEC("raw_tp/signal_deliver")
+int signalled(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u64 value[4] = {(__u32)signal};
+	const struct kernel_siginfo *info = (const void *)ctx->args[1];
+	__u64 value[4] = {(__u32)ctx->args[0]};
 	__u32 tid = who_calls();
 
+	if (!tid)
+		return 0;
 	/* SEND_SIG_NOINFO and its like are small numbers */
-	if (tid && (__u64)info > 4096) {
-		value[1] = (__u32)info->si_code;
-		value[2] = (__u32)info->_sifields._kill._pid;
-		value[3] = (__u32)info->_sifields._sigchld._status;
+	if (ctx->args[1] > 4096) {
+		value[1] = (__u32)BPF_CORE_READ(info, si_code);
+		value[2] = (__u32)BPF_CORE_READ(info, _sifields._kill._pid);
+		value[3] = (__u32)BPF_CORE_READ(info, _sifields._sigchld._status);
 	}
-	if (tid)
-		append(DT_BPF_WHO(tid, 'P', 4), DT_BPF_CALL_PC(0, DT_BPF_SIGNALS), (__u64)ctx,
-		       value);
+	append(DT_BPF_WHO(tid, 'P', 4), DT_BPF_CALL_PC(0, DT_BPF_SIGNALS), (__u64)ctx, value);
 	return 0;
 }
 

@@ -87,7 +87,7 @@ static int add(const struct dt_trace_command *c, const char **list, size_t room,
 /* Takes a pattern of system calls whose arguments are wanted in full. */
 static int take_calls(struct dt_trace_command *c)
 {
-	if (strpbrk(optarg, " @'\n"))
+	if (strpbrk(optarg, " @'\n") || !optarg[strlen(DT_KERNEL_CALLS)])
 		return bad_usage("-A takes system calls as in 'syscall:open*', not", optarg);
 	c->options.calls = c->options.kernel = true;
 	c->options.kernel_pattern = c->kernel;

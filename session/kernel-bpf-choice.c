@@ -136,6 +136,20 @@ static bool is_initial(const struct dt_kernel_symbol *s, const struct dt_kernel_
 	return s->address >= initial[0].address && s->address < initial[1].address;
 }
 
+int dt_bpf_choose_between(struct dt_kernel_bpf *k, uint64_t begin, uint64_t end, struct dt_error *e)
+{
+	struct dt_bpf_function f = {.fd = {-1, -1, -1, -1}};
+
+	for (size_t i = 0; dt_kernel_names_at(k->names, i, &f.symbol); i++)
+		if (f.symbol.address >= begin && f.symbol.address <= end && look(k, &f) &&
+		    add(k, &f) < 0)
+			return dt_fail(e, "out of memory");
+	if (k->functions || k->calls)
+		return 0;
+	return dt_fail(e, "no function of the kernel begins between %lx and %lx",
+		       (unsigned long)begin, (unsigned long)end);
+}
+
 int dt_bpf_choose(struct dt_kernel_bpf *k, struct dt_error *e)
 {
 	struct dt_bpf_function f = {.fd = {-1, -1, -1, -1}};

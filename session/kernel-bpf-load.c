@@ -122,8 +122,11 @@ static int load_object(struct dt_kernel_bpf *k, struct dt_error *e)
 		return dt_fail(e, "the BPF programs are not as they should be: .rodata");
 	for (unsigned i = 0; !k->functions && i < 4; i++)
 		dt_bpf.bpf_program__set_autoload(program_of(k, of_functions[i]), false);
+	if (!k->full)
+		dt_bpf.bpf_program__set_autoload(program_of(k, "signalled"), false);
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "heads"), k->cores);
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "records"), k->cores << k->shift);
+	k->loaded = k->functions != 0;
 	rc = dt_bpf.bpf_object__load(k->object);
 	return rc < 0 ? refused("the kernel does not load the BPF programs", -rc, e) : 0;
 }
@@ -290,7 +293,7 @@ static int attach_halves(struct dt_kernel_bpf *k, const unsigned long *address, 
 	return attach_halves(k, address, at + n / 2, n - n / 2, e);
 }
 
-static int attach_functions(struct dt_kernel_bpf *k, struct dt_error *e)
+int dt_bpf_functions_attach(struct dt_kernel_bpf *k, struct dt_error *e)
 {
 	unsigned long *address = calloc(k->functions + 1, sizeof(*address));
 	int rc;
@@ -314,19 +317,19 @@ static int attach_functions(struct dt_kernel_bpf *k, struct dt_error *e)
 static int attach_tracepoints(struct dt_kernel_bpf *k, struct dt_error *e)
 {
 	const struct {
-		const char *program;
+		const char *program, *name; /* name NULL: the program says it */
 		bool wanted;
-	} all[] = {{"forked", !k->wanted->everybody},
-		   {"freed", !k->wanted->everybody},
-		   {"signalled", k->full},
-		   {"called", k->calls || k->full},
-		   {"call", k->calls || k->full}};
+	} all[] = {{"forked", NULL, !k->wanted->everybody},
+		   {"freed", NULL, !k->wanted->everybody},
+		   {"signalled", "signal_deliver", k->full},
+		   {"called", NULL, k->calls || k->full},
+		   {"call", NULL, k->calls || k->full}};
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		if (!all[i].wanted)
 			continue;
 		k->tracepoint[i] = dt_bpf.bpf_raw_tracepoint_open(
-			NULL, dt_bpf.bpf_program__fd(program_of(k, all[i].program)));
+			all[i].name, dt_bpf.bpf_program__fd(program_of(k, all[i].program)));
 		if (k->tracepoint[i] < 0)
 			return refused("the kernel's tracepoints can not be used",
 				       -k->tracepoint[i], e);
@@ -345,10 +348,21 @@ int dt_bpf_programs_load(struct dt_kernel_bpf *k, struct dt_error *e)
 	said[0] = '\0';
 	before = dt_bpf.libbpf_set_print(on_print);
 	if (load_object(k, e) == 0 && map_rings(k, e) == 0 && find_calls(k, e) == 0 &&
-	    attach_functions(k, e) == 0)
+	    dt_bpf_functions_attach(k, e) == 0)
 		rc = attach_tracepoints(k, e);
 	dt_bpf.libbpf_set_print(before);
 	return rc;
+}
+
+void dt_bpf_functions_detach(struct dt_kernel_bpf *k)
+{
+	while (k->links)
+		close(k->link[--k->links]);
+	free(k->link);
+	k->link = NULL;
+	k->link_room = 0;
+	for (size_t i = 0; i < k->functions; i++)
+		detach(&k->function[i]);
 }
 
 void dt_bpf_programs_unload(struct dt_kernel_bpf *k)
@@ -356,11 +370,7 @@ void dt_bpf_programs_unload(struct dt_kernel_bpf *k)
 	for (unsigned i = sizeof(k->tracepoint) / sizeof(*k->tracepoint); i-- > 0;)
 		if (k->tracepoint[i] >= 0)
 			close(k->tracepoint[i]);
-	while (k->links)
-		close(k->link[--k->links]);
-	free(k->link);
-	for (size_t i = 0; i < k->functions; i++)
-		detach(&k->function[i]);
+	dt_bpf_functions_detach(k);
 	if (k->state)
 		munmap(k->state, sizeof(*k->state));
 	if (k->head)
@@ -393,15 +403,22 @@ static uint64_t crowded(int fd)
 	return dt_bpf.bpf_obj_get_info_by_fd(fd, info, &size) < 0 ? 0 : info[4];
 }
 
-uint64_t dt_bpf_programs_missed(const struct dt_kernel_bpf *k)
+uint64_t dt_bpf_links_missed(const struct dt_kernel_bpf *k)
 {
-	static const char *const other[] = {"call", "called", "entered", "left"};
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < k->functions && !k->multi; i++)
 		n += missed(k->function[i].fd[0]) + missed(k->function[i].fd[1]);
 	for (size_t i = 0; i < k->links; i++)
 		n += crowded(k->link[i]);
+	return n;
+}
+
+uint64_t dt_bpf_programs_missed(const struct dt_kernel_bpf *k)
+{
+	static const char *const other[] = {"call", "called", "entered", "left"};
+	uint64_t n = dt_bpf_links_missed(k);
+
 	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++)
 		n += missed(dt_bpf.bpf_program__fd(
 			dt_bpf.bpf_object__find_program_by_name(k->object, other[i])));

@@ -231,6 +231,9 @@ def prototypes_of(folder, rules):
                       ('int __user *', 'child_tidptr'), ('unsigned long', 'tls')]
     found['rt_sigreturn'] = found['vfork'] = found['fork'] = found['restart_syscall'] = []
     found['socketcall'] = [('int', 'call'), ('unsigned long __user *', 'args')]
+    for name, parameters in small.items():  # some have names only where they are 64-bit
+        if len(found.get(name, [])) == len(parameters):
+            small[name] = [(c, n or other) for (c, n), (_, other) in zip(parameters, found[name])]
     for name, given in rules.names.items():
         for to in (found, small):
             if name in to or to is found:
@@ -317,7 +320,7 @@ class Writer:
         if given:
             given = re.sub(r'\?(\d)=(\w+)', lambda m: f'?{m.group(1)}={self.constants[m.group(2)] & 0xffffffff}', given)
             if function.endswith('_time32'):
-                given = given.replace('S:timespec', 'S:timespec32')
+                given = re.sub(r'S:timespec\b', 'S:timespec32', given)
             return re.sub(r'S:(\w+)', lambda m: 'S:' + self.own(m.group(1), kind), given)
         if '*' not in c:
             if DIRECTORY.fullmatch(parameter) or (DESCRIPTOR.fullmatch(parameter) and self.letter(c, kind) != 'p'):
