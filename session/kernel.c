@@ -34,7 +34,8 @@ int dt_kernel_tell(const struct dt_kernel *k, struct dt_error *e, const char *fo
 	return k->source.ops->tell(k->source.ctx, command, e);
 }
 
-/* Are system calls to be recorded in full? The module does not read what their arguments lead to. */
+/* Are system calls to be recorded in full? The module does not read what their arguments lead to.
+ */
 static bool wants_calls(const struct dt_kernel_wanted *w)
 {
 	for (size_t i = 0; i < w->n; i++)
