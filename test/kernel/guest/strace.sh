@@ -36,19 +36,13 @@ beside_strace() {
 }
 
 case_check_strace_says_the_same() {
-	# by BPF, also where the module is loaded
-	beside_strace ls /usr/bin/ls -l /bin /tmp
-	unload
-	beside_strace sh sh -c 'cat /etc/passwd | wc; kill -USR1 $$'
-	beside_strace find /usr/bin/find /sys/kernel/mm
 	mkdir -p /tmp/repo
-	cd /tmp/repo
 	export HOME=/tmp
-	/usr/bin/git init -q .
-	beside_strace git /usr/bin/git status
-	beside_strace dd dd if=/proc/version of=/tmp/copy bs=7
+	/usr/bin/git init -q /tmp/repo
+	# by BPF, also where the module is loaded; all in one run, since to begin one takes longest
+	beside_strace programs sh -c '/usr/bin/ls -l /tmp; /usr/bin/find /sys/kernel/mm; /usr/bin/git -C /tmp/repo status
+		dd if=/proc/version of=/tmp/copy bs=7; cat /etc/passwd | wc; kill -USR1 $$'
 	rm -r /tmp/repo
-	load
 }
 
 # full_of PROGRAM: its system calls in full, without what is different each time; of a 32-bit program devtrace is not
