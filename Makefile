@@ -178,6 +178,7 @@ check:
 prototypes:
 	@sh ./install-deps.sh prototypes
 	/usr/bin/python3 symbols/prototypes/make.py
+	/usr/bin/python3 symbols/prototypes/calls.py "$$(test/kernel/build.sh 6.12 headers)"
 
 # makes the manual pages of sections 5 and 7 of the documents
 manual:

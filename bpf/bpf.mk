@@ -5,7 +5,7 @@ BPFFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Werror -I. $(addprefix -I/usr/inc
 	-D__TARGET_ARCH_x86
 HAS_BPF  := $(shell echo 'extern int none;' | $(BPFCC) $(BPFFLAGS) -include linux/types.h -include bpf/bpf_helpers.h -x c -c -o /dev/null - 2>/dev/null && echo 1)
 
-$(B)/bpf/record.bpf.o: bpf/record.bpf.c bpf/record.h include/devtrace-ioctl.h bpf/bpf.mk | needs
+$(B)/bpf/record.bpf.o: bpf/record.bpf.c $(wildcard bpf/*.h) core/stream.h include/devtrace-ioctl.h bpf/bpf.mk | needs
 	@mkdir -p $(@D)
 	$(BPFCC) $(BPFFLAGS) -c -o $@ $<
 	@! command -v llvm-strip >/dev/null || llvm-strip -g $@

@@ -5,222 +5,25 @@
  * else once.
  * The layout of the kernel's structures is that of the running kernel: libbpf looks it up.
  */
-#include <linux/bpf.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
-#include "bpf/record.h"
-#include "include/devtrace-ioctl.h"
+#include "bpf/append.h"
+#include "bpf/call.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* ---- of the kernel's structures what is used here ---- */
-
-#define KERNELS __attribute__((preserve_access_index))
-
-struct ns_common {
-	__u32 inum;
-} KERNELS;
-
-struct pid_namespace {
-	struct ns_common ns;
-} KERNELS;
-
-struct upid {
-	int nr;
-	struct pid_namespace *ns;
-} KERNELS;
-
-struct pid {
-	__u32 level;
-	struct upid numbers[1];
-} KERNELS;
-
-struct thread_info {
-	__u32 status;
-} KERNELS;
-
-struct task_struct {
-	struct thread_info thread_info;
-	int pid, tgid;
-	struct task_struct *group_leader;
-	struct pid *thread_pid;
-	__u64 start_time;
-} KERNELS;
-
-struct pt_regs {
-	unsigned long r15, r10, ax, cx, dx, si, di, orig_ax, ip, sp;
-} KERNELS;
-
-/* where the count of a core is: until 6.1, and from 6.2 on */
-struct pcpu_hot {
-	int preempt_count;
-} KERNELS;
-extern const int __preempt_count __ksym __weak;
-extern const struct pcpu_hot pcpu_hot __ksym __weak;
-
-#define IN_INTERRUPT 0x00ff0100 /* an NMI, a hardirq, or serving a softirq */
 #define STATUS_32    2		/* in thread_info: the thread is in a system call of 32 bits */
+#define X32	     0x40000000 /* in a number: the caller has pointers of 32 bits */
 #define SIGRETURN    15		/* its return has no number: the registers are another time's */
-#define CLONE	     56		/* from here to VFORK: clone, fork and vfork */
-#define VFORK	     58
+#define SIGRETURN_32 173
 #define CLONE3	     435
 
-/* ---- what is shared with the recorder ---- */
-
-const volatile struct dt_bpf_settings settings;
-struct dt_bpf_state state;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct dt_bpf_head);
-} heads SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct dt_bpf_record);
-} records SEC(".maps");
-
-/* The functions of the system calls, by their numbers; 0: it is not recorded. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, DT_BPF_CALLS);
-	__type(key, __u32);
-	__type(value, __u64);
-} calls SEC(".maps");
-
-/* The processes that are recorded, and when each was made (start_time; 0: it is not known yet), so
- * that one that gets the number later is not taken for it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, DT_BPF_WATCHED);
-	__type(key, __u32);
-	__type(value, __u64);
-} watched SEC(".maps");
-
-/* ---- who ---- */
-
-static __always_inline int in_interrupt(void)
+/* Is it clone, fork, vfork or clone3? */
+static __always_inline int makes_thread(__u32 i)
 {
-	const struct pcpu_hot *hot;
+	__u32 nr = i & (DT_BPF_CALLS - 1);
 
-	if (&pcpu_hot) {
-		hot = bpf_this_cpu_ptr(&pcpu_hot);
-		return hot->preempt_count & IN_INTERRUPT;
-	}
-	if (&__preempt_count)
-		return *(const int *)bpf_this_cpu_ptr(&__preempt_count) & IN_INTERRUPT;
-	return 0;
-}
-
-/* Returns the number of a task, or of the leader of a process, in the recorder's PID namespace; 0:
- * it has none. own: its number in the initial one. */
-static __always_inline __u32 number_of(struct task_struct *t, __u32 own)
-{
-	struct upid *at;
-	struct pid *p;
-
-	if (!settings.inside)
-		return own;
-	/* read, not followed: to what is found by its index, a pointer that the kernel knows the
-	 * type of may not lead */
-	p = BPF_CORE_READ(t, thread_pid);
-	if (!p || BPF_CORE_READ(p, level) < state.level)
-		return 0;
-	at = (void *)p + bpf_core_field_offset(p->numbers) +
-	     state.level * bpf_core_type_size(struct upid);
-	if (BPF_CORE_READ(at, ns, ns.inum) != settings.space)
-		return 0;
-	return (__u32)BPF_CORE_READ(at, nr);
-}
-
-/* Is the process of this leader recorded? */
-static __always_inline int is_watched(__u32 number, struct task_struct *leader)
-{
-	__u64 *since;
-
-	if (settings.everybody)
-		return number && number != settings.self;
-	since = bpf_map_lookup_elem(&watched, &number);
-	if (!since)
-		return 0;
-	if (!*since)
-		*since = leader->start_time;
-	return *since == leader->start_time;
-}
-
-/* Is the thread in a system call that the tracer makes in it? */
-static __always_inline int is_own_call(struct pt_regs *r)
-{
-	return (r->r15 ^ r->ip) == DEVTRACE_OWN_CALL && (long)r->orig_ax >= 0;
-}
-
-/* Returns the number of the running thread if it is to be recorded, else 0. */
-static __always_inline __u32 who(void)
-{
-	struct task_struct *t, *leader;
-	__u64 ids;
-
-	if (!state.on || in_interrupt())
-		return 0;
-	ids = bpf_get_current_pid_tgid();
-	if (!(__u32)ids)
-		return 0;
-	t = bpf_get_current_task_btf();
-	leader = t->group_leader;
-	if (!is_watched(number_of(leader, ids >> 32), leader) ||
-	    is_own_call((struct pt_regs *)bpf_task_pt_regs(t)))
-		return 0;
-	return number_of(t, (__u32)ids);
-}
-
-/* ---- the append ---- */
-
-/*
- * The clock is read between reading the position and taking it, and again if somebody else on this
- * core has taken it meanwhile: so the records of a core are in the order of their times. Programs
- * stay on their core.
- */
-static __always_inline void append(__u64 who, __u64 pc, __u64 sp, const __u64 value[4])
-{
-	__u32 core = bpf_get_smp_processor_id();
-	struct dt_bpf_head *h = bpf_map_lookup_elem(&heads, &core);
-	struct dt_bpf_record *r;
-
-	if (!h)
-		return;
-	for (int i = 0; i < 16; i++) {
-		__u64 end = *(volatile __u64 *)&h->end, ns = bpf_ktime_get_ns();
-		__u32 at;
-
-		if ((end - *(volatile __u64 *)&h->begin) >> settings.shift)
-			break;
-		if (__sync_val_compare_and_swap(&h->end, end, end + 1) != end)
-			continue;
-		at = core << settings.shift | (end & ((1u << settings.shift) - 1));
-		r = bpf_map_lookup_elem(&records, &at);
-		if (!r)
-			return;
-		r->ns = ns;
-		r->pc = pc;
-		r->sp = sp;
-		r->value[0] = value[0];
-		r->value[1] = value[1];
-		r->value[2] = value[2];
-		r->value[3] = value[3];
-		barrier();
-		*(volatile __u64 *)&r->who = who;
-		return;
-	}
-	__sync_fetch_and_add(&h->lost, 1);
+	if (i / DT_BPF_CALLS == 1)
+		return nr == 2 || nr == 120 || nr == 190 || nr == CLONE3;
+	return (nr >= 56 && nr <= 58) || nr == CLONE3;
 }
 
 /* ---- functions ---- */
@@ -288,57 +91,137 @@ int left(struct pt_regs *regs)
 
 /* ---- system calls ---- */
 
-/* Returns the function of a system call; 0: it is not recorded. */
-static __always_inline __u64 function_of(long nr)
+/* Returns the number of a system call, by kind of caller, in `calls' and `full'. */
+static __always_inline __u32 index_of(long nr)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
-	__u32 i = (__u32)nr;
-	__u64 *f;
 
-	if (t->thread_info.status & STATUS_32) {
-		__sync_fetch_and_add(&state.small_calls, 1);
-		return 0;
-	}
-	f = bpf_map_lookup_elem(&calls, &i);
+	if (t->thread_info.status & STATUS_32)
+		return DT_BPF_CALLS + ((__u32)nr & (DT_BPF_CALLS - 1));
+	if (nr & X32)
+		return 2 * DT_BPF_CALLS + ((__u32)nr & (DT_BPF_CALLS - 1));
+	return (__u32)nr & (DT_BPF_CALLS - 1);
+}
+
+/* Returns the function of a system call; 0: it is not recorded. */
+static __always_inline __u64 function_of(__u32 i)
+{
+	__u64 *f = bpf_map_lookup_elem(&calls, &i);
+
 	return f ? *f : 0;
+}
+
+/* Gives the arguments of the call. */
+static __always_inline void arguments_of(const struct pt_regs *r, __u32 i, __u64 value[6])
+{
+	if (i / DT_BPF_CALLS == 1) {
+		value[0] = (__u32)r->bx;
+		value[1] = (__u32)r->cx;
+		value[2] = (__u32)r->dx;
+		value[3] = (__u32)r->si;
+		value[4] = (__u32)r->di;
+		value[5] = (__u32)r->bp;
+	} else {
+		value[0] = r->di;
+		value[1] = r->si;
+		value[2] = r->dx;
+		value[3] = r->r10;
+		value[4] = r->r8;
+		value[5] = r->r9;
+	}
 }
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(call, struct pt_regs *regs, long nr)
 {
-	__u32 tid = who();
-	__u64 f;
+	__u32 tid = who_calls(), i;
+	__u64 f, value[6];
 
 	if (!tid)
 		return 0;
-	f = function_of(nr);
-	if (f) {
-		__u64 value[4] = {regs->di, regs->si, regs->dx, regs->r10};
-
+	i = index_of(nr);
+	arguments_of(regs, i, value);
+	if (settings.full && call_begins(tid, i, (__u64)regs, value))
+		return 0;
+	f = function_of(i);
+	if (f)
 		append(DT_BPF_WHO(tid, 'E', 4), f, (__u64)regs, value);
-	}
 	return 0;
+}
+
+/* Has the call executed another program? Then the registers are as that begins: empty. */
+static __always_inline int has_executed(const struct pt_regs *r)
+{
+	return !(r->bx | r->cx | r->dx | r->si | r->di | r->bp | r->r8 | r->r9 | r->r10);
+}
+
+/* Returns which call a program has returned from by executing one of the other kind. */
+static __always_inline __u32 of_other_kind(__u32 i)
+{
+	switch (i) {
+	case DT_BPF_CALLS + 59: /* execve of 64 bits, into a program of 32 bits */
+		return 59;
+	case DT_BPF_CALLS + 322:
+		return 322;
+	case 11: /* the other way round */
+		return DT_BPF_CALLS + 11;
+	case 358:
+		return DT_BPF_CALLS + 358;
+	default:
+		return i;
+	}
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(called, struct pt_regs *regs, long result)
 {
-	__u32 tid = who();
+	__u32 tid = who_calls(), i;
+	__u64 f, value[6];
 	long nr;
-	__u64 f;
 
 	if (!tid)
 		return 0;
 	nr = (long)regs->orig_ax;
+	i = index_of(nr);
+	/* the return of sigreturn: the registers are another time's */
+	if (nr < 0)
+		i = i / DT_BPF_CALLS == 1 ? DT_BPF_CALLS + SIGRETURN_32 : SIGRETURN;
+	if (!result && has_executed(regs))
+		i = of_other_kind(i);
 	/* a new thread has not called what it returns from */
-	if (!result && ((nr >= CLONE && nr <= VFORK) || nr == CLONE3))
+	if (!result && makes_thread(i))
 		return 0;
-	f = function_of(nr < 0 ? SIGRETURN : nr);
-	if (f) {
-		__u64 value[4] = {(__u64)result};
-
-		append(DT_BPF_WHO(tid, 'X', 1), f, (__u64)regs, value);
+	if (settings.full) {
+		arguments_of(regs, i, value);
+		if (call_ends(tid, i, (__u64)regs, value, (__u64)result))
+			return 0;
 	}
+	f = function_of(i);
+	if (f) {
+		__u64 first[4] = {(__u64)result};
+
+		append(DT_BPF_WHO(tid, 'X', 1), f, (__u64)regs, first);
+	}
+	return 0;
+}
+
+/* A signal is delivered to the running thread: what strace shows between the calls. */
+SEC("raw_tp/signal_deliver")
+int signalled(struct bpf_raw_tracepoint_args *ctx)
+{
+	const struct kernel_siginfo *info = (const void *)ctx->args[1];
+	__u64 value[4] = {(__u32)ctx->args[0]};
+	__u32 tid = who_calls();
+
+	if (!tid)
+		return 0;
+	/* SEND_SIG_NOINFO and its like are small numbers */
+	if (ctx->args[1] > 4096) {
+		value[1] = (__u32)BPF_CORE_READ(info, si_code);
+		value[2] = (__u32)BPF_CORE_READ(info, _sifields._kill._pid);
+		value[3] = (__u32)BPF_CORE_READ(info, _sifields._sigchld._status);
+	}
+	append(DT_BPF_WHO(tid, 'P', 4), DT_BPF_CALL_PC(0, DT_BPF_SIGNALS), (__u64)ctx, value);
 	return 0;
 }
 
@@ -386,7 +269,7 @@ int survey(struct bpf_raw_tracepoint_args *ctx)
 	const __u64 *table = (const __u64 *)ctx->args[0];
 
 	state.level = t->thread_pid->level;
-	for (__u32 i = 0; table && i < DT_BPF_CALLS; i++) {
+	for (__u32 i = 0; table && i < 512; i++) {
 		__u32 key = i;
 		__u64 f = 0, *to = bpf_map_lookup_elem(&calls, &key);
 

@@ -39,17 +39,104 @@ struct dt_bpf_settings {
 	__u32 inside;	 /* 1: the recorder is in a PID namespace, whose numbers are recorded; */
 	__u32 space;	 /* this is its number */
 	__u32 self;	 /* the recorder's process, which is never recorded */
+	__u32 full;	 /* 1: some system calls are recorded in full */
 };
 
 /* What changes. */
 struct dt_bpf_state {
-	__u32 on;	   /* 1: records are made */
-	__u32 level;	   /* how deep the recorder's PID namespace is: by `survey' */
-	__u64 unwatched;   /* processes that are not recorded because there was no memory */
-	__u64 small_calls; /* system calls of 32-bit programs, which are not recorded */
+	__u32 on;	 /* 1: records are made */
+	__u32 level;	 /* how deep the recorder's PID namespace is: by `survey' */
+	__u64 unwatched; /* processes that are not recorded because there was no memory */
+	__u64 unread;	 /* items that could not be read when their calls began, not read yet */
 };
 
-#define DT_BPF_CALLS   512u /* numbers of system calls are below */
+#define DT_BPF_CALLS   1024u /* numbers of system calls of one kind of caller are below */
+#define DT_BPF_KINDS   3u    /* 64-bit, 32-bit and x32 */
 #define DT_BPF_WATCHED 65536u
+
+/*
+ * System calls in full (symbols/call.h): beside its values, what they lead to is recorded, when the
+ * call begins or when it returns. All records of a call have this address, and its further ones in
+ * the low 16 bits which of its items they are of, and which part. It is no address of the kernel.
+ */
+#define DT_BPF_CALL_PC(kind, nr) (1ull << 63 | 1ull << 56 | (__u64)(kind) << 48 | (__u64)(nr) << 16)
+#define DT_BPF_IS_CALL(pc)	 ((pc) >> 56 == 0x81)
+#define DT_BPF_CALL_KIND(pc)	 ((unsigned)((pc) >> 48) & 0xff)
+#define DT_BPF_CALL_NUMBER(pc)	 ((unsigned)((pc) >> 16) & 0xffff)
+#define DT_BPF_PART(item, part)	 ((item) << 8 | (part))
+#define DT_BPF_PART_ITEM(pc)	 ((unsigned)((pc) >> 8) & 0xff)
+#define DT_BPF_PART_OF(pc)	 ((unsigned)(pc)&0xff)
+#define DT_BPF_SIGNALS		 1023 /* in place of a number: a signal is delivered */
+
+enum dt_bpf_part {
+	DT_BPF_HEAD =
+		1,	/* the first of an item's: bytes that follow, bytes that there are, bytes */
+	DT_BPF_PIECE,	/* 32 more of them */
+	DT_BPF_FURTHER, /* the fifth and sixth argument */
+	DT_BPF_LEAVING, /* the call has been done: what follows is what it has filled in */
+};
+
+/* What an item of a system call is. */
+enum dt_bpf_what {
+	DT_BPF_NOTHING,
+	DT_BPF_TEXT,	/* up to a NUL */
+	DT_BPF_BYTES,	/* count * size of them */
+	DT_BPF_TEXTS,	/* an array of pointers to texts, up to a NULL: a stream (core/stream.h) */
+	DT_BPF_FILE,	/* the name of what a file descriptor stands for */
+	DT_BPF_PIECES,	/* an array of struct iovec: of each DT_BPF_PIECE_HEAD and its bytes */
+	DT_BPF_MESSAGE, /* struct msghdr: itself, its address, its pieces */
+};
+
+/* When it is read. */
+enum dt_bpf_when {
+	DT_BPF_ENTRY,
+	DT_BPF_SOUND,	 /* the call returns no error, */
+	DT_BPF_ZERO,	 /* 0, */
+	DT_BPF_POSITIVE, /* more than 0 */
+};
+
+/* in dt_bpf_item: in place of an argument's number */
+#define DT_BPF_RESULT 6
+#define DT_BPF_LEADS  16 /* added: the argument leads to a number of 4 bytes */
+#define DT_BPF_NONE   0xff
+
+struct dt_bpf_item {
+	__u8 what;     /* enum dt_bpf_what */
+	__u8 argument; /* that it is found by: 0 to 5, or DT_BPF_RESULT */
+	__u8 when;     /* enum dt_bpf_when */
+	__u8 count;    /* the argument that says how many there are; DT_BPF_NONE: one */
+	__u8 test;     /* only if this argument, its low 4 bytes, is `value'; DT_BPF_NONE: always */
+	__u8 spare;
+	__u16 size; /* bytes of one */
+	__u32 value;
+};
+
+#define DT_BPF_ITEMS 16
+
+/* A system call, by kind * DT_BPF_CALLS + number. */
+struct dt_bpf_call {
+	__u32 wanted;	 /* 1: it is recorded in full */
+	__u32 arguments; /* how many it has */
+	__u32 items;
+	__u32 at_exit; /* 1: some of them are read when it returns */
+	struct dt_bpf_item item[DT_BPF_ITEMS];
+};
+
+/* Bytes that are recorded of one item, at most: of a path, a list, a structure; and of a buffer. */
+#define DT_BPF_MOST   4096
+#define DT_BPF_BUFFER 256
+
+/* In front of each piece of memory: where it is, its bytes, and how many of them follow. */
+struct dt_bpf_piece {
+	__u64 base, length, n;
+};
+
+/* At the beginning of a message; the address follows, then the pieces. */
+struct dt_bpf_message {
+	__u64 name, pieces, control; /* addresses */
+	__u64 count, control_length;
+	__u32 name_length, name_n; /* name_n bytes of the address follow */
+	__u32 flags, spare;
+};
 
 #endif

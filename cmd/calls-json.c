@@ -155,6 +155,8 @@ static void on_value(void *ctx, const char *name, size_t n, const char *text, si
 	struct calls *k = ctx;
 	struct dt_format_number number = dt_format_number(&k->formats, k->json->value);
 
+	if (n == strlen(DT_FULL_RESULT) && !memcmp(name, DT_FULL_RESULT, n))
+		return; /* print_result() has it */
 	dt_out_text(k->out, k->json->items++ ? ", {\"name\": " : "{\"name\": ");
 	if (n)
 		dt_json_quote(k->out, name, n);
@@ -205,8 +207,10 @@ static void print_reason(struct calls *k, uint32_t error)
 	dt_json_quote(k->out, text + 1, (size_t)(end - text) - 1);
 }
 
-static void print_result(struct calls *k, const struct dt_call *c)
+static void print_result(struct calls *k, const struct dt_call *c, const struct dt_full *full)
 {
+	const char *meant =
+		full ? dt_full_value(full, DT_FULL_RESULT, strlen(DT_FULL_RESULT)) : NULL;
 	char *text = k->json_text, *end;
 	struct dt_format_number number;
 	uint32_t error;
@@ -218,7 +222,10 @@ static void print_result(struct calls *k, const struct dt_call *c)
 	} else {
 		number = dt_format_result_number(&k->formats, c->function, c->result);
 		dt_out_text(k->out, "{\"text\": ");
-		dt_json_quote(k->out, text + 3, (size_t)(end - text) - 3);
+		if (meant)
+			dt_json_quote(k->out, meant, strlen(meant));
+		else
+			dt_json_quote(k->out, text + 3, (size_t)(end - text) - 3);
 		dt_out_text(k->out, ", \"value\": ");
 		print_number(k->out, &number);
 		dt_out_char(k->out, '}');
@@ -327,7 +334,7 @@ void dt_calls_json_call(struct calls *k, const struct dt_call *c, const struct d
 		dt_json_member(k->out,
 			       ", \"waited_for\": ", dt_pair_waited_for(k->pair, c->waited_for[0]));
 	print_arguments(k, c->function, c->argument, full);
-	print_result(k, c);
+	print_result(k, c, full);
 	print_flags(k, c);
 	if (k->backtraces.n)
 		print_stack(k, c);

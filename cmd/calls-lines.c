@@ -316,12 +316,17 @@ void dt_calls_print_open(struct calls *k, const struct dt_call *c, uint32_t tid,
 }
 
 /* Writes the result, and notes where it and the name of the reason end. */
-static char *put_result(struct calls *k, char *p, const struct dt_call *c)
+static char *put_result(struct calls *k, char *p, const struct dt_call *c,
+			const struct dt_full *full)
 {
+	const char *meant =
+		full ? dt_full_value(full, DT_FULL_RESULT, strlen(DT_FULL_RESULT)) : NULL;
 	uint32_t error;
 	char *end;
 
-	if (c->result)
+	if (meant)
+		p = stpcpy(stpcpy(p, " = "), meant);
+	else if (c->result)
 		p = dt_format_result(&k->formats, p, c->function, c->result);
 	k->at.must = p;
 	if (!c->result || !dt_format_failed(&k->formats, c->function, c->result, &error) || !error)
@@ -347,7 +352,7 @@ static char *put_close(struct calls *k, char *p, const struct dt_call *c, uint32
 	*p++ = '}';
 	k->at.call = false;
 	k->at.close = p;
-	p = put_result(k, p, c);
+	p = put_result(k, p, c, k->fulls.n ? dt_full_of(&k->fulls, c->id) : NULL);
 	return put_marks(k, p, marked_end(c, true), &c->function, c, tid);
 }
 
@@ -371,7 +376,7 @@ static inline char *put_whole(struct calls *k, char *p, const struct dt_call *c,
 	p = put_start(k, p, c, tid, level);
 	p = put_call(k, p, c, full);
 	k->at.close = p - 1;
-	p = put_result(k, p, c);
+	p = put_result(k, p, c, full);
 	if (c->flags & (MARKED_BEGIN | MARKED_END | DT_CALL_WAITED))
 		p = put_some_marks(k, p, (c->flags & MARKED_BEGIN) | marked_end(c, false), c, tid);
 	return p;

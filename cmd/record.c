@@ -24,6 +24,7 @@
 	"  -N, --no-function=PATTERN  do not trace those that match\n"                                      \
 	"  -A, --arguments=PATTERN    as -F, with all arguments and the texts they point to; also\n"        \
 	"                             PATTERN@NAME:str,NAME: these (devtrace-ctl(5))\n"                     \
+	"                             'syscall:open*': system calls, as strace prints them; needs root\n"   \
 	"  -l, --libcalls[=MODULE]    the calls of libraries that the program, or MODULE, makes, with\n"    \
 	"                             arguments and texts; not those that libraries make themselves.\n"     \
 	"                             Without -F, only these are traced\n"                                  \

@@ -84,6 +84,16 @@ static int add(const struct dt_trace_command *c, const char **list, size_t room,
 
 #define ROOM(a) (sizeof(a) / sizeof(*(a)))
 
+/* Takes a pattern of system calls whose arguments are wanted in full. */
+static int take_calls(struct dt_trace_command *c)
+{
+	if (strpbrk(optarg, " @'\n") || !optarg[strlen(DT_KERNEL_CALLS)])
+		return bad_usage("-A takes system calls as in 'syscall:open*', not", optarg);
+	c->options.calls = c->options.kernel = true;
+	c->options.kernel_pattern = c->kernel;
+	return add(c, c->kernel, ROOM(c->kernel), &c->options.kernel_patterns, 'A');
+}
+
 /* Takes an option that says what is to be traced. */
 static int take_what(struct dt_trace_command *c, int opt)
 {
@@ -92,6 +102,8 @@ static int take_what(struct dt_trace_command *c, int opt)
 
 	switch (opt) {
 	case 'A':
+		if (strncmp(optarg, DT_KERNEL_CALLS, strlen(DT_KERNEL_CALLS)) == 0)
+			return take_calls(c);
 		o->argument = c->argument;
 		return add(c, c->argument, ROOM(c->argument), &o->arguments, 'A');
 	case 'T':

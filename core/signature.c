@@ -277,7 +277,9 @@ bool dt_signature_result(const char *signature, struct dt_signature_value *v)
 	return true;
 }
 
-int dt_signature_member(const char **p, struct dt_signature_member *m)
+/* place, width: how large those may be; those of a text. */
+static int read_member(const char **p, struct dt_signature_member *m, uint64_t place,
+		       uint64_t width)
 {
 	const char *s = *p, *end = find(s, ","), *colon = find_in(s, end, ':');
 	const char *at = find_in(colon, end, '@'), *q = at + 1;
@@ -290,17 +292,27 @@ int dt_signature_member(const char **p, struct dt_signature_member *m)
 		return -1;
 	m->name_length = (uint16_t)(colon - s);
 	if (!dt_signature_type(colon + 1, (size_t)(at - colon - 1), &m->type) ||
-	    (m->type.keyed && !m->type.row) || !take_number(&q, end, 127, &bit))
+	    (m->type.keyed && !m->type.row) || !take_number(&q, end, place, &bit))
 		return -1;
 	if (q < end && *q == '/') {
 		q++;
-		if (!take_number(&q, end, 64, &bits) || !bits)
+		if (!take_number(&q, end, width, &bits) || !bits)
 			return -1;
 	}
 	if (q != end)
 		return -1;
-	m->bit = (uint8_t)bit;
+	m->bit = (uint16_t)bit;
 	m->bits = (uint8_t)bits;
 	*p = *end ? end + 1 : end;
 	return 1;
+}
+
+int dt_signature_member(const char **p, struct dt_signature_member *m)
+{
+	return read_member(p, m, 127, 64);
+}
+
+int dt_signature_in_memory(const char **p, struct dt_signature_member *m)
+{
+	return read_member(p, m, UINT16_MAX, UINT8_MAX);
 }

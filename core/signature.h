@@ -129,8 +129,8 @@ struct dt_signature_member {
 	const char *name;
 	uint16_t name_length; /* 0: an element of an array, a base class */
 	struct dt_signature_type type;
-	uint8_t bit;  /* the bit of the aggregate at which it begins */
-	uint8_t bits; /* its bits; 0: as many as its type has */
+	uint16_t bit; /* the bit of the aggregate at which it begins; in memory, the byte */
+	uint8_t bits; /* its bits; 0: as many as its type has; in memory, the bytes of a text */
 };
 
 /*
@@ -138,5 +138,8 @@ struct dt_signature_member {
  * not understood.
  */
 int dt_signature_member(const char **p, struct dt_signature_member *m);
+
+/* The same for a structure in memory, such as "st_size:i8@48": places are bytes. */
+int dt_signature_in_memory(const char **p, struct dt_signature_member *m);
 
 #endif

@@ -28,6 +28,7 @@
 	X(bpf_program__insn_cnt)                                                                   \
 	X(bpf_program__insns)                                                                      \
 	X(bpf_program__set_attach_target)                                                          \
+	X(bpf_program__set_autoload)                                                               \
 	X(bpf_raw_tracepoint_open)                                                                 \
 	X(libbpf_set_print)
 

@@ -13,6 +13,7 @@
 #include "process/memory.h"
 #include "hook/target-modules.h"
 #include "hook/probes.h"
+#include "symbols/call.h"
 #include "symbols/described.h"
 #include "symbols/nameless.h"
 #include "symbols/pattern.h"
@@ -481,6 +482,68 @@ static void describe_kernel_point(struct dt_session *s, const struct dt_point *p
 	row->function = out < 0 ? 0 : out;
 }
 
+/* Writes the row of a system call, or with a variant of something in it. */
+static int64_t call_row(struct dt_session *s, const struct dt_call_info *c, uint64_t variant,
+			const char *signature)
+{
+	static const char *const module[] = {"syscall", "syscall32", "syscallx32"};
+	struct dt_function_row f = {.module = kernel_module(s, module[c->kind]),
+				    .address = DT_BPF_CALL_PC(c->kind, c->number),
+				    .size = 1,
+				    .name = c->name,
+				    .file = "",
+				    .signature = signature,
+				    .variant = variant};
+	int64_t out = put_function(s, &f);
+
+	return out < 0 ? 0 : out;
+}
+
+/* Describes a record of a system call that is recorded in full. */
+static void describe_call(struct dt_session *s, const struct dt_record *r, struct dt_site_row *row)
+{
+	struct dt_call_info c = {.number = DT_BPF_SIGNALS, .name = "signal"};
+	char signature[SIGNATURE] = "sig:i4@0,si_code:i4@1,si_pid:i4@2,si_status:i4@3;v";
+	uint64_t own = r->pc & ~0xffffull;
+	unsigned part = DT_BPF_PART_OF(r->pc), item = DT_BPF_PART_ITEM(r->pc);
+	unsigned number = DT_BPF_CALL_NUMBER(r->pc);
+
+	if (number == DT_BPF_SIGNALS)
+		dt_call_signals(signature, sizeof(signature));
+	else if (!dt_call_find(DT_BPF_CALL_KIND(r->pc), number, &c))
+		return;
+	else
+		dt_call_signature(&c, signature, sizeof(signature));
+	number_types(s, NULL, signature, 0);
+	row->pc = own;
+	row->function = call_row(s, &c, 0, signature);
+	row->kind = r->kind == DT_ENTRY	  ? DT_SITE_ENTRY
+		    : r->kind == DT_EXIT  ? DT_SITE_RETURN
+		    : r->kind == DT_POINT ? DT_SITE_POINT
+					  : DT_SITE_MORE;
+	if (r->kind == DT_ENTRY || r->kind == DT_EXIT)
+		row->values = meant(signature, r->kind == DT_EXIT);
+	if (r->kind != DT_MORE)
+		return;
+	row->pc = r->pc;
+	row->kind = part == DT_BPF_HEAD	     ? DT_SITE_POINT_BUFFER
+		    : part == DT_BPF_PIECE   ? DT_SITE_POINT_TEXT
+		    : part == DT_BPF_LEAVING ? DT_SITE_POINT_LEAVING
+					     : DT_SITE_POINT_MORE;
+	if (part == DT_BPF_LEAVING) {
+		row->values = 0;
+		row->function = call_row(s, &c, (r->pc & 0xffff) + 1, ";v");
+		return;
+	}
+	if (part == DT_BPF_FURTHER)
+		dt_call_further(&c, signature, sizeof(signature));
+	else
+		dt_call_item(&c, item, signature, sizeof(signature));
+	number_types(s, NULL, signature, 0);
+	row->values = part == DT_BPF_FURTHER ? meant(signature, false) : ALL_VALUES;
+	row->function = call_row(s, &c, (r->pc & 0xffff) + 1, signature);
+}
+
 /* Describes a record from a function of the kernel or of one of its modules. */
 static void describe_kernel(struct dt_session *s, const struct dt_record *r,
 			    struct dt_site_row *row)
@@ -495,6 +558,10 @@ static void describe_kernel(struct dt_session *s, const struct dt_record *r,
 	point = dt_kernel_point(s->kernel, r->pc, &first);
 	if (point) {
 		describe_kernel_point(s, point, first, row);
+		return;
+	}
+	if (DT_BPF_IS_CALL(r->pc)) {
+		describe_call(s, r, row);
 		return;
 	}
 	if (!dt_kernel_symbol(s->kernel, r->pc, &symbol))

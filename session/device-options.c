@@ -148,8 +148,8 @@ int dt_session_device_contexts(struct dt_session *s, struct dt_error *e)
 	size_t n;
 
 	/* where no functions are traced there are no entries and exits to be paired */
-	if (o->idle ||
-	    (dt_selection_rest(&o->select) && (o->points || o->libcalls) && !o->arguments))
+	if (o->idle || (dt_selection_rest(&o->select) && (o->points || o->libcalls || o->calls) &&
+			!o->arguments))
 		return 0;
 	n = dt_format(command, sizeof(command),
 		      "trace '+libc.so*:swapcontext +libc.so*:setcontext");

@@ -8,9 +8,6 @@
 #include "core/words.h"
 #include "session/kernel-bpf-work.h"
 
-#define CALL	   "__x64_sys_"
-#define SMALL_CALL "__ia32_"
-
 /* Compares a function with one pattern, such as "vfs_*", "!ext4:*" or "vfs_read". */
 static bool matches(const char *pattern, const struct dt_kernel_symbol *s)
 {
@@ -69,18 +66,25 @@ static int add(struct dt_kernel_bpf *k, const struct dt_bpf_function *f)
 	return 0;
 }
 
+bool dt_bpf_is_call(const char *name)
+{
+	static const char *const prefix[] = {"__x64_sys_", "__ia32_sys_", "__ia32_compat_sys_",
+					     "__x64_compat_sys_"};
+
+	for (size_t i = 0; i < sizeof(prefix) / sizeof(*prefix); i++)
+		if (strncmp(name, prefix[i], strlen(prefix[i])) == 0)
+			return true;
+	return false;
+}
+
 /* Looks at a function that is chosen. False: it is one of a system call, which have no programs of
  * their own. */
 static bool look(struct dt_kernel_bpf *k, struct dt_bpf_function *f)
 {
 	const char *name = f->symbol.name;
 
-	if (strncmp(name, CALL, strlen(CALL)) == 0) {
-		k->calls++; /* the kernel's table of them will say which these are */
-		return false;
-	}
-	if (strncmp(name, SMALL_CALL, strlen(SMALL_CALL)) == 0) {
-		k->small++;
+	if (dt_bpf_is_call(name)) {
+		k->calls++; /* tables of them will say which these are */
 		return false;
 	}
 	f->type =
@@ -132,6 +136,20 @@ static bool is_initial(const struct dt_kernel_symbol *s, const struct dt_kernel_
 	return s->address >= initial[0].address && s->address < initial[1].address;
 }
 
+int dt_bpf_choose_between(struct dt_kernel_bpf *k, uint64_t begin, uint64_t end, struct dt_error *e)
+{
+	struct dt_bpf_function f = {.fd = {-1, -1, -1, -1}};
+
+	for (size_t i = 0; dt_kernel_names_at(k->names, i, &f.symbol); i++)
+		if (f.symbol.address >= begin && f.symbol.address <= end && look(k, &f) &&
+		    add(k, &f) < 0)
+			return dt_fail(e, "out of memory");
+	if (k->functions || k->calls)
+		return 0;
+	return dt_fail(e, "no function of the kernel begins between %lx and %lx",
+		       (unsigned long)begin, (unsigned long)end);
+}
+
 int dt_bpf_choose(struct dt_kernel_bpf *k, struct dt_error *e)
 {
 	struct dt_bpf_function f = {.fd = {-1, -1, -1, -1}};
@@ -147,10 +165,9 @@ int dt_bpf_choose(struct dt_kernel_bpf *k, struct dt_error *e)
 			return dt_fail(e, "out of memory");
 	}
 	qsort(k->function, k->functions, sizeof(*k->function), by_name);
-	if (k->functions || k->calls || !k->wanted->n)
+	if (dt_bpf_calls_choose(k, e) < 0)
+		return -1;
+	if (k->functions || k->calls || k->full || !k->wanted->n)
 		return 0;
-	if (k->small)
-		return dt_fail(e, "system calls of 32-bit programs are recorded by devtrace's "
-				  "module only");
 	return dt_fail(e, "no function of the kernel matches '%s'", k->wanted->pattern[0]);
 }

@@ -89,6 +89,7 @@ static struct dt_bpf_settings settings_of(const struct dt_kernel_bpf *k)
 		.inside = known && space.st_ino != FIRST_SPACE,
 		.space = known ? (uint32_t)space.st_ino : 0,
 		.self = (uint32_t)getpid(),
+		.full = k->full != 0,
 	};
 }
 
@@ -96,6 +97,14 @@ static struct bpf_map *map_of(struct dt_kernel_bpf *k, const char *name)
 {
 	return dt_bpf.bpf_object__find_map_by_name(k->object, name);
 }
+
+static struct bpf_program *program_of(struct dt_kernel_bpf *k, const char *name)
+{
+	return dt_bpf.bpf_object__find_program_by_name(k->object, name);
+}
+
+/* The programs that are not loaded where no functions are recorded: a kernel may forbid them. */
+static const char *const of_functions[] = {"enter", "leave", "entered", "left"};
 
 static int load_object(struct dt_kernel_bpf *k, struct dt_error *e)
 {
@@ -107,11 +116,17 @@ static int load_object(struct dt_kernel_bpf *k, struct dt_error *e)
 	k->object = dt_bpf.bpf_object__open_mem(dt_bpf_image, size, &o);
 	if (!k->object)
 		return refused("the BPF programs", errno, e);
-	rc = dt_bpf.bpf_map__set_initial_value(map_of(k, ".rodata"), &settings, sizeof(settings));
+	rc = dt_bpf.bpf_map__set_initial_value(map_of(k, ".rodata.settings"), &settings,
+					       sizeof(settings));
 	if (rc < 0)
 		return dt_fail(e, "the BPF programs are not as they should be: .rodata");
+	for (unsigned i = 0; !k->functions && i < 4; i++)
+		dt_bpf.bpf_program__set_autoload(program_of(k, of_functions[i]), false);
+	if (!k->full)
+		dt_bpf.bpf_program__set_autoload(program_of(k, "signalled"), false);
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "heads"), k->cores);
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "records"), k->cores << k->shift);
+	k->loaded = k->functions != 0;
 	rc = dt_bpf.bpf_object__load(k->object);
 	return rc < 0 ? refused("the kernel does not load the BPF programs", -rc, e) : 0;
 }
@@ -134,45 +149,27 @@ static int map_rings(struct dt_kernel_bpf *k, struct dt_error *e)
 	return dt_fail(e, "the rings of the BPF programs can not be mapped: %s", strerror(errno));
 }
 
-static struct bpf_program *program_of(struct dt_kernel_bpf *k, const char *name)
-{
-	return dt_bpf.bpf_object__find_program_by_name(k->object, name);
-}
-
 /* ---- system calls ---- */
 
-/* Has the kernel's table of system calls read, and leaves those in it that are chosen. */
+static int map_fd(struct dt_kernel_bpf *k, const char *name)
+{
+	return dt_bpf.bpf_map__fd(map_of(k, name));
+}
+
+/* Has the kernel's table of system calls read, and tells the programs which are chosen. */
 static int find_calls(struct dt_kernel_bpf *k, struct dt_error *e)
 {
 	uint64_t table = k->calls ? dt_kernel_names_calls(k->names) : 0;
 	struct bpf_test_run_opts o = {
 		.sz = sizeof(o), .ctx_in = &table, .ctx_size_in = sizeof(table)};
-	int calls = dt_bpf.bpf_map__fd(map_of(k, "calls")), rc;
-	size_t found = 0;
-	bool exact;
+	int rc;
 
 	rc = dt_bpf.bpf_prog_test_run_opts(dt_bpf.bpf_program__fd(program_of(k, "survey")), &o);
 	if (rc < 0)
 		return refused("the kernel's system calls can not be found", -rc, e);
-	for (uint32_t i = 0; i < DT_BPF_CALLS; i++) {
-		struct dt_kernel_symbol s;
-		uint64_t f = 0;
-
-		if (dt_bpf.bpf_map_lookup_elem(calls, &i, &f) < 0 || !f)
-			continue;
-		if (dt_kernel_names_find(k->names, f, &s) && s.address == f &&
-		    dt_bpf_chosen(k, &s, &exact)) {
-			found++;
-			continue;
-		}
-		f = 0;
-		dt_bpf.bpf_map_update_elem(calls, &i, &f, BPF_ANY);
-	}
-	if (k->calls && !found)
-		return dt_fail(e, "the kernel's table of system calls (sys_call_table) can not be "
-				  "read, so they are not recorded");
-	k->calls = found;
-	return 0;
+	if (dt_bpf_calls_find(k, map_fd(k, "calls"), e) < 0)
+		return -1;
+	return dt_bpf_calls_tell(k, map_fd(k, "full"), e);
 }
 
 /* ---- attaching ---- */
@@ -296,7 +293,7 @@ static int attach_halves(struct dt_kernel_bpf *k, const unsigned long *address, 
 	return attach_halves(k, address, at + n / 2, n - n / 2, e);
 }
 
-static int attach_functions(struct dt_kernel_bpf *k, struct dt_error *e)
+int dt_bpf_functions_attach(struct dt_kernel_bpf *k, struct dt_error *e)
 {
 	unsigned long *address = calloc(k->functions + 1, sizeof(*address));
 	int rc;
@@ -319,16 +316,20 @@ static int attach_functions(struct dt_kernel_bpf *k, struct dt_error *e)
 
 static int attach_tracepoints(struct dt_kernel_bpf *k, struct dt_error *e)
 {
-	static const struct {
-		const char *program;
-		bool calls; /* of system calls; else of processes */
-	} all[4] = {{"forked", false}, {"freed", false}, {"called", true}, {"call", true}};
+	const struct {
+		const char *program, *name; /* name NULL: the program says it */
+		bool wanted;
+	} all[] = {{"forked", NULL, !k->wanted->everybody},
+		   {"freed", NULL, !k->wanted->everybody},
+		   {"signalled", "signal_deliver", k->full},
+		   {"called", NULL, k->calls || k->full},
+		   {"call", NULL, k->calls || k->full}};
 
-	for (unsigned i = 0; i < 4; i++) {
-		if (all[i].calls ? !k->calls : k->wanted->everybody)
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (!all[i].wanted)
 			continue;
 		k->tracepoint[i] = dt_bpf.bpf_raw_tracepoint_open(
-			NULL, dt_bpf.bpf_program__fd(program_of(k, all[i].program)));
+			all[i].name, dt_bpf.bpf_program__fd(program_of(k, all[i].program)));
 		if (k->tracepoint[i] < 0)
 			return refused("the kernel's tracepoints can not be used",
 				       -k->tracepoint[i], e);
@@ -347,22 +348,29 @@ int dt_bpf_programs_load(struct dt_kernel_bpf *k, struct dt_error *e)
 	said[0] = '\0';
 	before = dt_bpf.libbpf_set_print(on_print);
 	if (load_object(k, e) == 0 && map_rings(k, e) == 0 && find_calls(k, e) == 0 &&
-	    attach_functions(k, e) == 0)
+	    dt_bpf_functions_attach(k, e) == 0)
 		rc = attach_tracepoints(k, e);
 	dt_bpf.libbpf_set_print(before);
 	return rc;
 }
 
-void dt_bpf_programs_unload(struct dt_kernel_bpf *k)
+void dt_bpf_functions_detach(struct dt_kernel_bpf *k)
 {
-	for (unsigned i = 4; i-- > 0;)
-		if (k->tracepoint[i] >= 0)
-			close(k->tracepoint[i]);
 	while (k->links)
 		close(k->link[--k->links]);
 	free(k->link);
+	k->link = NULL;
+	k->link_room = 0;
 	for (size_t i = 0; i < k->functions; i++)
 		detach(&k->function[i]);
+}
+
+void dt_bpf_programs_unload(struct dt_kernel_bpf *k)
+{
+	for (unsigned i = sizeof(k->tracepoint) / sizeof(*k->tracepoint); i-- > 0;)
+		if (k->tracepoint[i] >= 0)
+			close(k->tracepoint[i]);
+	dt_bpf_functions_detach(k);
 	if (k->state)
 		munmap(k->state, sizeof(*k->state));
 	if (k->head)
@@ -395,15 +403,22 @@ static uint64_t crowded(int fd)
 	return dt_bpf.bpf_obj_get_info_by_fd(fd, info, &size) < 0 ? 0 : info[4];
 }
 
-uint64_t dt_bpf_programs_missed(const struct dt_kernel_bpf *k)
+uint64_t dt_bpf_links_missed(const struct dt_kernel_bpf *k)
 {
-	static const char *const other[] = {"call", "called", "entered", "left"};
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < k->functions && !k->multi; i++)
 		n += missed(k->function[i].fd[0]) + missed(k->function[i].fd[1]);
 	for (size_t i = 0; i < k->links; i++)
 		n += crowded(k->link[i]);
+	return n;
+}
+
+uint64_t dt_bpf_programs_missed(const struct dt_kernel_bpf *k)
+{
+	static const char *const other[] = {"call", "called", "entered", "left"};
+	uint64_t n = dt_bpf_links_missed(k);
+
 	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++)
 		n += missed(dt_bpf.bpf_program__fd(
 			dt_bpf.bpf_object__find_program_by_name(k->object, other[i])));

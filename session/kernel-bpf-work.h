@@ -3,6 +3,8 @@
 #ifndef DT_SESSION_KERNEL_BPF_WORK_H
 #define DT_SESSION_KERNEL_BPF_WORK_H
 
+#include <pthread.h>
+
 #include "bpf/record.h"
 #include "session/bpf.h"
 #include "session/kernel-clock.h"
@@ -43,16 +45,20 @@ struct dt_kernel_bpf {
 	bool multi; /* programs are attached to many functions at once, by: */
 	int *link;
 	size_t links, link_room;
-	size_t calls;	     /* functions of system calls that are recorded */
-	unsigned long small; /* such functions, of 32-bit programs, that are not */
-	int tracepoint[4];   /* what attaches the other programs; -1: none */
+	size_t calls;	   /* functions of system calls that are recorded */
+	size_t full;	   /* system calls that are recorded in full */
+	int tracepoint[5]; /* what attaches the other programs; -1: none */
 	unsigned cores, shift;
 	struct dt_bpf_head *head;
 	struct dt_bpf_record *records;
 	struct dt_bpf_state *state;
 	struct dt_bpf_core *core;
 	struct dt_kernel_clock clock;
-	uint64_t misses; /* hits at which the kernel has not run the program */
+	bool loaded;	      /* the programs for functions are */
+	pthread_mutex_t lock; /* commands change what follows, the recorder reads it */
+	struct dt_bpf_range *range;
+	uint64_t misses_gone; /* of ranges that are gone */
+	uint64_t misses;      /* hits at which the kernel has not run the program */
 };
 
 /* Finds the functions that are to be recorded. -1 and an error: there is none, or one that was
@@ -65,6 +71,32 @@ bool dt_bpf_chosen(const struct dt_kernel_bpf *k, const struct dt_kernel_symbol 
 int dt_bpf_choose_typed(struct dt_kernel_bpf *k, struct dt_error *e);
 /* Notes a function that is not recorded. */
 void dt_bpf_leave_out(struct dt_bpf_left_out *l, const char *name);
+
+/* Finds those whose addresses are from `begin' to `end', as dt_bpf_choose(). */
+int dt_bpf_choose_between(struct dt_kernel_bpf *k, uint64_t begin, uint64_t end,
+			  struct dt_error *e);
+/* Attach the programs to the functions that were found, and undo that. -1 and an error: as
+ * dt_bpf_choose(). */
+int dt_bpf_functions_attach(struct dt_kernel_bpf *k, struct dt_error *e);
+void dt_bpf_functions_detach(struct dt_kernel_bpf *k);
+/* Counts the hits that these functions have missed, beside those that dt_bpf_programs_missed()
+ * counts for all. */
+uint64_t dt_bpf_links_missed(const struct dt_kernel_bpf *k);
+
+/* Carries out a command of session/kernel-ranges.c. */
+int dt_bpf_ranges_tell(struct dt_kernel_bpf *k, const char *command, struct dt_error *e);
+uint64_t dt_bpf_ranges_missed(struct dt_kernel_bpf *k);
+void dt_bpf_ranges_free(struct dt_kernel_bpf *k);
+
+/* Is it, by its name, the function of a system call? */
+bool dt_bpf_is_call(const char *name);
+/* Counts the system calls that are to be recorded in full. -1 and an error: some were asked for and
+ * there are none. */
+int dt_bpf_calls_choose(struct dt_kernel_bpf *k, struct dt_error *e);
+/* Put those into the map `full'; and the functions of the others that are chosen into `calls',
+ * which has the kernel's own table already if that can be found. */
+int dt_bpf_calls_tell(struct dt_kernel_bpf *k, int map, struct dt_error *e);
+int dt_bpf_calls_find(struct dt_kernel_bpf *k, int map, struct dt_error *e);
 
 /* Loads the programs and attaches them; nothing is recorded yet. */
 int dt_bpf_programs_load(struct dt_kernel_bpf *k, struct dt_error *e);

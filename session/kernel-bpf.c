@@ -9,12 +9,7 @@
 
 static int tell(void *ctx, const char *command, struct dt_error *e)
 {
-	(void)ctx;
-	return dt_fail(e,
-		       "the kernel is recorded by BPF, which has the functions of -k from the "
-		       "beginning and nothing else; what '%.*s' asks for needs devtrace's module "
-		       "(devtrace-kernel(7))",
-		       (int)strcspn(command, "\n"), command);
+	return dt_bpf_ranges_tell(ctx, command, e);
 }
 
 static int watch(void *ctx, pid_t pid, struct dt_error *e)
@@ -123,7 +118,7 @@ static const struct dt_record *take(void *ctx, unsigned core, uint64_t until, si
 	end = __atomic_load_n(&h->end, __ATOMIC_ACQUIRE);
 	note_loss(c, __atomic_load_n(&h->lost, __ATOMIC_ACQUIRE), end);
 	if (until == ~0ull && core == 0) {
-		missed = dt_bpf_programs_missed(k);
+		missed = dt_bpf_programs_missed(k) + dt_bpf_ranges_missed(k);
 		c->lost += missed - k->misses;
 		c->lost_at = missed == k->misses ? c->lost_at : end;
 		k->misses = missed;
@@ -169,13 +164,10 @@ static size_t note_left_out(char *text, size_t size, size_t at, const struct dt_
 static void note(void *ctx, char *text, size_t size)
 {
 	const struct dt_kernel_bpf *k = ctx;
-	size_t at =
-		dt_format(text, size, "the kernel is recorded by BPF: its module is not loaded");
+	size_t at = dt_format(text, size, "the kernel is recorded by BPF: %s",
+			      k->full ? "its module does not record system calls in full"
+				      : "its module is not loaded");
 
-	if (k->small && k->state->small_calls && at < size)
-		at += dt_format(text + at, size - at,
-				"; %lu system calls of 32-bit programs are not recorded",
-				(unsigned long)k->state->small_calls);
 	if (k->state->unwatched && at < size)
 		at += dt_format(text + at, size - at, "; of %lu processes nothing is recorded",
 				(unsigned long)k->state->unwatched);
@@ -189,11 +181,13 @@ static void close_bpf(void *ctx)
 
 	if (k->state)
 		stop(k);
+	dt_bpf_ranges_free(k);
 	dt_bpf_programs_unload(k);
 	for (unsigned i = 0; k->core && i < k->cores; i++)
 		free(k->core[i].out);
 	free(k->core);
 	free(k->function);
+	pthread_mutex_destroy(&k->lock);
 	free(k);
 }
 
@@ -216,6 +210,7 @@ int dt_kernel_bpf_open(struct dt_kernel_source *s, const struct dt_kernel_wanted
 		free(k);
 		return dt_fail(e, "out of memory");
 	}
+	pthread_mutex_init(&k->lock, NULL);
 	k->names = names;
 	k->wanted = w;
 	k->cores = w->cores;

@@ -4,10 +4,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "session/kernel-names.h"
 #include "session/kernel-points.h"
 #include "session/kernel-source.h"
+#include "session/options.h"
 
 struct dt_kernel {
 	struct dt_kernel_source source;
@@ -32,12 +34,28 @@ int dt_kernel_tell(const struct dt_kernel *k, struct dt_error *e, const char *fo
 	return k->source.ops->tell(k->source.ctx, command, e);
 }
 
+/* Are system calls to be recorded in full? The module does not read what their arguments lead to.
+ */
+static bool wants_calls(const struct dt_kernel_wanted *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (strstr(w->pattern[i], DT_KERNEL_CALLS))
+			return true;
+	return false;
+}
+
 /* Opens the module's device or, where the module is not loaded, loads BPF programs. */
 static int open_source(struct dt_kernel *k, const struct dt_kernel_wanted *w, struct dt_error *e)
 {
 	struct dt_error module = {""}, bpf = {""};
-	int rc = dt_kernel_module_open(&k->source, w, &module);
+	int rc;
 
+	if (wants_calls(w)) {
+		if (dt_kernel_bpf_open(&k->source, w, k->names, &bpf) == 0)
+			return 0;
+		return dt_fail(e, "system calls are recorded in full by BPF: %s", bpf.text);
+	}
+	rc = dt_kernel_module_open(&k->source, w, &module);
 	if (rc <= 0) {
 		if (rc < 0)
 			dt_fail(e, "%s", module.text);

@@ -8,6 +8,8 @@
 
 #define DT_KERNEL_PREFIX "kernel:" /* before the name of a function or point of the kernel */
 
+#define DT_KERNEL_CALLS "syscall:" /* before patterns of system calls that are recorded in full */
+
 /* What is traced of the kernel by default: system calls, and what they do to files. */
 #define DT_KERNEL_PATTERN "__x64_sys_* __ia32_sys_* __ia32_compat_sys_* ksys_* vfs_*"
 
@@ -51,6 +53,7 @@ struct dt_options {
 	bool switches; /* record context switches: which thread runs on which core */
 	bool switches_or_not; /* with switches: where they can not be recorded, go on without them
 			       */
+	bool calls;	      /* record system calls in full: among kernel_pattern */
 	bool kernel;	      /* record what happens in the kernel, */
 	const char *const *kernel_pattern; /* in functions that match these patterns, */
 	size_t kernel_patterns;

@@ -220,7 +220,8 @@ static int choose_functions(struct dt_session *s, struct dt_error *e)
 	/* patterns that only remove functions take them from what else was asked for, or from
 	 * everything when nothing was */
 	if (!o->idle &&
-	    (!dt_selection_rest(&o->select) || (!o->points && !o->arguments && !o->libcalls)) &&
+	    (!dt_selection_rest(&o->select) ||
+	     (!o->points && !o->arguments && !o->libcalls && !o->calls)) &&
 	    dt_session_device_select(s, &o->select, e) < 0)
 		return -1;
 	if (o->libcalls && dt_session_device_libcalls(s, e) < 0)

@@ -8,6 +8,7 @@
 #include "store/text-piece.h"
 #include "core/signature.h"
 #include "include/devtrace.h"
+#include "show/layout.h"
 #include "show/option.h"
 #include "show/quoted.h"
 #include "show/sockaddr.h"
@@ -15,6 +16,8 @@
 
 #define FIRST 24 /* bytes of a text in its first record */
 #define MORE  32 /* in each further one */
+
+#define BUFFER 8192 /* bytes of a buffer that are recorded, at most */
 
 bool dt_event_is(const struct dt_record *r)
 {
@@ -86,14 +89,18 @@ const char *dt_text_piece(const struct dt_site *site, const uint64_t *value, siz
 static struct dt_text *begin_pointed(struct dt_texts *t, struct dt_text **p,
 				     const struct dt_site *site, const struct dt_record *r)
 {
-	struct dt_text *x = malloc(sizeof(*x) + DT_CAPTURE_TEXT);
+	/* of a buffer the first record says how much was recorded; the kernel's are larger */
+	uint32_t room =
+		site->place == DT_SITE_POINT_BUFFER && (uint32_t)r->value[0] > DT_CAPTURE_TEXT
+			? BUFFER
+			: DT_CAPTURE_TEXT;
+	struct dt_text *x = malloc(sizeof(*x) + room);
 
 	if (!x) {
 		t->failed = true;
 		return NULL;
 	}
-	*x = (struct dt_text){
-		.head = *r, .function = site->function, .wanted = DT_CAPTURE_TEXT, .next = *p};
+	*x = (struct dt_text){.head = *r, .function = site->function, .wanted = room, .next = *p};
 	*p = x;
 	return x;
 }
@@ -234,12 +241,14 @@ static uint64_t length_of(const char *described, const uint64_t *argument)
 
 /* Writes what a buffer means that is no text; length: the bytes that it has. False: only its bytes
  * are known. */
-static bool print_meant(struct dt_out *o, const char *described, const struct dt_text *t,
-			uint64_t length, const uint64_t *argument)
+static bool print_meant(struct dt_out *o, const struct dt_reader *r, const char *described,
+			const struct dt_text *t, uint64_t length, const uint64_t *argument)
 {
 	uint32_t n = length < UINT32_MAX ? (uint32_t)length : UINT32_MAX - 1;
 	char text[DT_SOCKADDR_TEXT], *end = NULL;
 
+	if (described && dt_layout_put(o, r, described, t->bytes, t->n, length))
+		return true;
 	if (dt_stream_is(described)) {
 		dt_stream_put(o, described, t->bytes, t->n, t->n >= length);
 		return true;
@@ -276,7 +285,7 @@ void dt_text_print(struct dt_out *o, const struct dt_reader *r, const struct dt_
 	dt_out_char(o, '=');
 	if (!t->n && t->head.flags & DT_FAULT && length)
 		dt_out_char(o, '?');
-	else if (t->buffer && print_meant(o, described, t, length, argument))
+	else if (t->buffer && print_meant(o, r, described, t, length, argument))
 		return;
 	else
 		dt_quoted_put(o, t->bytes, t->n < length ? t->n : (uint32_t)length);

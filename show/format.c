@@ -510,7 +510,7 @@ char *dt_format_full(struct dt_formats *f, char *p, uint32_t function, const uin
 	for (const char *name = full->text, *value; name && name < full->text + full->n;
 	     name = value + strlen(value) + 1) {
 		value = name + strlen(name) + 1;
-		if (is_parameter(c, name))
+		if (is_parameter(c, name) || !strcmp(name, DT_FULL_RESULT))
 			continue;
 		p = stpcpy(p - 1, any ? ", " : "");
 		p = stpcpy(stpcpy(stpcpy(stpcpy(p, name), "="), value), ")");

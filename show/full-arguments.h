@@ -14,6 +14,9 @@
  * exceeds this is replaced by "...". */
 #define DT_FULL_TEXT 24576
 
+/* The name of what a call's result means, such as the file that a descriptor stands for. */
+#define DT_FULL_RESULT "->"
+
 /* The values of one call. */
 struct dt_full {
 	uint64_t call; /* its id */

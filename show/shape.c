@@ -34,8 +34,8 @@ struct part {
 struct dt_shape {
 	bool ready;
 	/* 'e' enumeration, 'f' flags, 'o' octal number, 'a' aggregate, 'n' network address, 'w'
-	 * what wait(2) says of a process, 'j' numbers that another value of the record is joined
-	 * to, 'y' a socket's option; 0: it could not be understood */
+	 * what wait(2) says of a process, 'k' a mask of bits with names, 'j' numbers that another
+	 * value of the record is joined to, 'y' a socket's option; 0: it could not be understood */
 	char kind;
 	bool flags;    /* an enumeration whose values are single bits, to be combined */
 	uint8_t other; /* of a network address: which value of the entry is its length; NOWHERE;
@@ -112,7 +112,7 @@ static void read_shape(struct dt_shape *s, const char *text)
 	const char *p = strchr(text, ';');
 	char kind = text[0];
 
-	if (!p || !kind || !strchr("efoanjyw", kind) || text[1] != ':')
+	if (!p || !kind || !strchr("efoanjywku", kind) || text[1] != ':')
 		return;
 	s->other = NOWHERE;
 	if (kind == 'n' && p[1] >= '0' && p[1] <= '3' && !p[2])
@@ -126,7 +126,7 @@ static void read_shape(struct dt_shape *s, const char *text)
 
 		if (s->parts == MAX_PARTS ||
 		    !(kind == 'a' ? read_member(&p, &part)
-				  : read_enumerator(&p, &part, kind == 'f')))
+				  : read_enumerator(&p, &part, kind == 'f' || kind == 'u')))
 			return;
 		if ((s->parts & (s->parts - 1)) == 0) {
 			more = realloc(s->part, (s->parts ? 2 * s->parts : 1) * sizeof(*more));
@@ -211,10 +211,16 @@ static bool put_flags(struct put *o, const struct dt_shape *s, uint64_t v)
 	return o->p > from;
 }
 
+/* Writes a number as C's octal constants are written: 0644. */
+static void put_octal(struct put *o, uint64_t v)
+{
+	o->p += sprintf(o->p, v ? "0%lo" : "%lo", (unsigned long)v);
+}
+
 /*
  * Writes the value of a set of flags, each part of it by the first name that fits: a name fits when
  * the bits of its mask have its value, and none of them is written yet. What has no name follows in
- * hexadecimal. Returns false if nothing has a name.
+ * hexadecimal, of kind 'u' in octal. Returns false if nothing has a name.
  */
 static bool put_set(struct put *o, const struct dt_shape *s, unsigned bits, uint64_t v)
 {
@@ -234,17 +240,14 @@ static bool put_set(struct put *o, const struct dt_shape *s, unsigned bits, uint
 	}
 	if (o->p == from)
 		return false;
-	if (rest) {
+	if (rest && s->kind == 'u') {
+		*o->p++ = '|';
+		put_octal(o, rest);
+	} else if (rest) {
 		o->p = stpcpy(o->p, "|0x");
 		o->p += dt_text_hex(o->p, rest);
 	}
 	return true;
-}
-
-/* Writes a number as C's octal constants are written: 0644. */
-static void put_octal(struct put *o, uint64_t v)
-{
-	o->p += sprintf(o->p, v ? "0%lo" : "%lo", (unsigned long)v);
 }
 
 static bool put_enumerator(struct put *o, const struct dt_shape *s, unsigned bits, uint64_t v)
@@ -282,13 +285,38 @@ static bool put_wait(struct put *o, uint64_t v)
 	return true;
 }
 
+/* Writes which of 64 bits are set, by their names; where most are, which are not: "~[KILL STOP]".
+ */
+static bool put_mask(struct put *o, const struct dt_shape *s, uint64_t v)
+{
+	bool inverted = __builtin_popcountll(v) > 32;
+	bool first = true;
+
+	if (inverted) {
+		v = ~v;
+		*o->p++ = '~';
+	}
+	*o->p++ = '[';
+	for (uint32_t i = 0; i < s->parts && o->p < o->end; i++) {
+		if (s->part[i].value < 0 || s->part[i].value > 63 || !(v >> s->part[i].value & 1))
+			continue;
+		if (!first)
+			*o->p++ = ' ';
+		first = false;
+		put_name(o, &s->part[i]);
+	}
+	*o->p++ = ']';
+	return true;
+}
+
 /* Writes a value that is no aggregate; false: its description has no name for it. */
 static bool put_named(struct put *o, const struct dt_shape *s, unsigned bits, uint64_t v)
 {
 	if (s->kind == 'o')
 		put_octal(o, cut(v, bits));
-	return s->kind == 'o' || (s->kind == 'w' && put_wait(o, cut(v, bits))) ||
-	       (s->kind == 'f' && put_set(o, s, bits, v)) ||
+	return s->kind == 'o' || (s->kind == 'k' && put_mask(o, s, cut(v, bits))) ||
+	       (s->kind == 'w' && put_wait(o, cut(v, bits))) ||
+	       ((s->kind == 'f' || s->kind == 'u') && put_set(o, s, bits, v)) ||
 	       (s->kind == 'e' && put_enumerator(o, s, bits, v));
 }
 

@@ -10,6 +10,7 @@
  */
 #include "symbols/prototype.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
@@ -53,6 +54,10 @@ static const char curl[] =
 	;
 static const char sets[] =
 #include "symbols/prototypes/sets.def"
+	;
+
+static const char call_sets[] =
+#include "symbols/prototypes/call-sets.def"
 	;
 
 struct table {
@@ -164,39 +169,78 @@ static const char *find_any(const struct library *l, const char *name)
 
 /* ---- sets of constants ---- */
 
-/* Such a key has the highest bit, which that of a type in debug information never has. */
-#define SET (1ull << 63)
+/* Such a key has the highest bit, which that of a type in debug information never has; that of a
+ * set of system calls has the next one, too. */
+#define SET	 (1ull << 63)
+#define CALL_SET (1ull << 62)
 
-static const struct table all_sets = TABLE(sets);
+static const struct table all_sets = TABLE(sets), all_call_sets = TABLE(call_sets);
 
 bool dt_prototype_is_type(uint64_t key)
 {
 	return key & SET;
 }
 
+/* Returns the line of a key; NULL: it is none. */
+static const char *line_of(uint64_t key)
+{
+	const struct table *t = key & CALL_SET ? &all_call_sets : &all_sets;
+	uint64_t at = key & ~(SET | CALL_SET);
+
+	if (!(key & SET) || at >= t->size || (at && t->text[at - 1] != '\n'))
+		return NULL;
+	return t->text + at;
+}
+
+/* Returns the key of a set of the libraries; 0: there is none of that name. */
+static uint64_t library_set(const char *name, size_t n)
+{
+	const char *found = find(&all_sets, name, n, ' ');
+
+	return found ? SET | (uint64_t)(found - sets) : 0;
+}
+
+uint64_t dt_prototype_set(const char *name, size_t n)
+{
+	const char *found = find(&all_call_sets, name, n, ' ');
+
+	return found ? SET | CALL_SET | (uint64_t)(found - call_sets) : library_set(name, n);
+}
+
+size_t dt_prototype_size(const char *name)
+{
+	const char *line = line_of(dt_prototype_set(name, strlen(name)));
+	const char *star = line ? strpbrk(line, "*\n") : NULL;
+
+	return star && *star == '*' ? strtoul(star + 1, NULL, 10) : 0;
+}
+
 bool dt_prototype_type(uint64_t key, char *buf, size_t size)
 {
-	uint64_t at = key & ~SET;
-	const char *text, *end, *found;
+	const char *text, *end, *line = line_of(key);
 	bool aggregate;
 	size_t n = 0;
 
-	if (!(key & SET) || at >= all_sets.size || (at && sets[at - 1] != '\n'))
+	if (!line)
 		return false;
-	text = strchr(sets + at, ' ') + 1;
+	text = strchr(line, ' ') + 1;
 	end = strchr(text, '\n');
-	aggregate = text[0] == 'a';
+	aggregate = text[0] == 'a' || text[0] == 'm';
 	/* the types of an aggregate's members name other sets */
 	for (const char *name; aggregate && n < size; text = name + 1) {
+		size_t length;
+		uint64_t set;
+
 		name = memchr(text, '#', (size_t)(end - text));
 		if (!name)
 			break;
 		n += dt_format(buf + n, size - n, "%.*s", (int)(name - text), text);
-		found = find(&all_sets, name + 1, strcspn(name + 1, "@"), ' ');
-		if (found && n < size)
-			n += dt_format(buf + n, size - n, "#%lx",
-				       (unsigned long)(SET | (uint64_t)(found - sets)));
-		name += strcspn(name, "@") - 1;
+		length = strcspn(name + 1, "@");
+		set = key & CALL_SET ? dt_prototype_set(name + 1, length)
+				     : library_set(name + 1, length);
+		if (set && n < size)
+			n += dt_format(buf + n, size - n, "#%lx", (unsigned long)set);
+		name += length;
 	}
 	if (n < size)
 		n += dt_format(buf + n, size - n, "%.*s", (int)(end - text), text);

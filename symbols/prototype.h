@@ -34,6 +34,12 @@ bool dt_prototype_fits(const char *prototype, const char *signature);
 bool dt_prototype_is_type(uint64_t key);
 bool dt_prototype_type(uint64_t key, char *buf, size_t size);
 
+/* Returns the key of the set or structure of that name, of n bytes: one of system calls, else one
+ * of libraries; 0: there is none. */
+uint64_t dt_prototype_set(const char *name, size_t n);
+/* Returns the bytes of a structure of system calls; 0: there is none of that name. */
+size_t dt_prototype_size(const char *name);
+
 /*
  * Writes the signature of the kernel's system call of that name, such as "read"; "" if it is not
  * known.

@@ -44,11 +44,16 @@ image() {
 		known "$d/bin/known" && known "$d/bin/known80" -DINT80 && known "$d/bin/known32" -m32 &&
 		gcc -O2 -Wall -I"$here/../.." -o "$d/bin/map" "$here/map.c" || return
 	cp "$(command -v fusermount3)" "$d/bin/" || return
+	# stock programs, which strace looks at, too
+	mkdir -p "$d/usr/bin"
+	for f in strace ls find git; do
+		cp -L "$(command -v $f)" "$d/usr/bin/" || return
+	done
 	# what is loaded when it is used: libgcc_s by a thread that ends, libbpf and FUSE by devtrace, with what they need
 	mapfile -t loaded < <(for lib in libgcc_s.so.1 libbpf.so.1 libfuse3.so.3; do
 		ldconfig -p | grep -o "/[^ ]*x86_64[^ ]*/$lib" | head -n 1
 	done)
-	{ ldd "$devtrace" "${loaded[@]}" | grep -oE '(^|[[:space:]])/[^ :]*( |$)' | tr -d '[:blank:]' | sort -u; printf '%s\n' "${loaded[@]}"; } | while read -r lib; do
+	{ ldd "$devtrace" "$d"/usr/bin/* "${loaded[@]}" | grep -oE '(^|[[:space:]])/[^ :]*( |$)' | tr -d '[:blank:]' | sort -u; printf '%s\n' "${loaded[@]}"; } | while read -r lib; do
 		mkdir -p "$d${lib%/*}" && cp -L "$lib" "$d$lib"
 	done
 	for f in "$here"/guest/*.sh; do [ "${f##*/}" = run.sh ] || cp "$f" "$d/cases/"; done
@@ -100,7 +105,7 @@ machines() {
 		echo
 		return
 	fi
-	printf '%s\n' 'bpf.sh system.sh user.sh' 'calls.sh examples.sh filters.sh language.sh map.sh points.sh' | share 2
+	printf '%s\n' 'bpf.sh strace.sh system.sh user.sh' 'calls.sh examples.sh filters.sh language.sh map.sh points.sh' | share 2
 }
 
 # costs VERSION: what a record costs in 6.1: instructions, whatever else the machine does
@@ -122,6 +127,21 @@ judge_costs() {
 	at_most "$(awk '/ function_graph/ {print int($1 - 1)}' "$work/costs")" ' entry and exit'
 }
 
+# judge_strace NAME VERSION: what strace and devtrace have printed of the same runs
+judge_strace() {
+	local name data thread
+	sed -n 's/^@strace //p' "$work/$1.console" >"$work/strace"
+	while read -r name data; do
+		rm -rf "$work/both" && mkdir "$work/both"
+		base64 -d <<<"$data" | tar xz -C "$work/both"
+		for thread in "$work"/both/st.*; do
+			/usr/bin/python3 "$here/strace.py" "$thread" "$work/both/devtrace.${thread##*.}" >"$work/said"
+			result $? "Linux $2: $name: system calls as strace prints them: $(tail -n 1 "$work/said" | sed 's/.* - //')"
+			grep '^#' "$work/said"
+		done
+	done <"$work/strace"
+}
+
 # judge NAME VERSION: the results in it, and what a kernel says that has been damaged
 judge() {
 	local line
@@ -139,6 +159,7 @@ judge() {
 	[ ! -s "$work/bad" ]
 	result $? "Linux $1: the kernel has nothing to complain of"
 	sed 's/^/# /' "$work/bad"
+	judge_strace "$1" "$2"
 	[ -z "${CONSOLE-}" ] || cp "$work/$1.console" "$CONSOLE.$1"
 }
 

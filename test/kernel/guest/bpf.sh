@@ -148,11 +148,48 @@ case_check_bpf_refuses_what_it_can_not_do() {
 	unload
 	says "no function of the kernel matches 'nosuch_\*'" -k'nosuch_*'
 	says 'BPF may not probe' -kasm_exc_int3
-	says 'system calls of 32-bit programs' -k'__ia32_compat_sys_*'
-	says "needs devtrace's module" -k'vfs_read' -T 'kernel:vfs_read+9 REG rdi'
+	says "needs devtrace's module" -k'vfs_write' -T 'kernel:vfs_read+9 REG rdi'
 	chmod 755 /tmp
 	! su nobody -s /bin/sh -c 'cd /tmp; devtrace record -k -o /tmp/nobody.db /bin/io' 2>/tmp/err || false
 	cat /tmp/err
 	grep -q 'root' /tmp/err
+	load
+}
+
+# ctl_io COMMAND: gives it to the session whose program is io
+ctl_io() {
+	devtrace ctl -s io "$@" 2>/tmp/ctl.err
+}
+
+# reads_of N COMMAND...: how often the kernel's vfs_read is recorded while io reads N times, after these commands
+reads_of() {
+	rm -f /tmp/go
+	reads=$1
+	shift
+	devtrace record -s io -k'vfs_write' -F main -o /tmp/r.db /bin/io busy $reads /tmp/go 2>/tmp/err &
+	p=$!
+	until io=$(pidof io) && grep -q nanosleep /proc/$io/wchan; do sleep 0.05; done
+	for command; do
+		ctl_io "$command" || { cat /tmp/ctl.err >&2; echo refused; }
+	done
+	: >/tmp/go
+	wait $p
+	cat /tmp/err >&2
+	devtrace sql --csv --no-header /tmp/r.db "SELECT kind, count(*) FROM records WHERE function = 'vfs_read' GROUP BY kind ORDER BY kind" | tr -d '\r' | tr '\n' ' '
+}
+
+case_check_bpf_ranges_while_it_records() {
+	unload
+	is "$(reads_of 500)" ''
+	is "$(reads_of 500 'trace kernel:vfs_read new a' 'trace a on')" 'E,500 X,500 '
+	# in two ranges it is recorded once, and stays while one of them is on
+	is "$(reads_of 500 'trace kernel:vfs_read new a' 'trace a on' "trace '+kernel:vfs_re* +kernel:vfs_write' new b" 'trace b on')" 'E,500 X,500 '
+	is "$(reads_of 500 'trace kernel:vfs_read new a' 'trace a on' "trace '+kernel:vfs_re*' new b" 'trace b on' 'trace a off')" 'E,500 X,500 '
+	is "$(reads_of 500 'trace kernel:vfs_read new a' 'trace a on' 'delete a')" ''
+	is "$(reads_of 5 'trace kernel:nosuch new a')" 'refused'
+	is "$(reads_of 5 'trace kernel:vfs_read+9 REG rdi')" 'refused'
+	grep -q "needs devtrace's module" /tmp/ctl.err
+	is "$(reads_of 5 'trace kernel:vfs_read new a COUNT' 'trace a on')" 'refused'
+	is "$(hooked)" 0
 	load
 }
