@@ -311,6 +311,45 @@ static void test_tail(void **state)
 	gives("E a 800 E b 700 X b 700 T a 800 b", "b a 1 20-30\na - 0 10-40 open\n");
 }
 
+/* Functions that move their return address: their exits are not at the sp of their entries. */
+static void test_moved(void **state)
+{
+	/* it takes its arguments off the stack, and returns */
+	gives("E m 900 E a 800 X a 820 E b 7f0 X b 7f0 X m 900",
+	      "a m 1 20-30\nb m 1 40-50\nm - 0 10-60\n");
+	/* it returns with something left on the stack for whoever called it */
+	gives("E m 900 E a 800 X a 7d0 E b 700 X b 700 X m 900",
+	      "a m 1 20-30\nb m 1 40-50\nm - 0 10-60\n");
+	/* it pushes arguments, and jumps to what is not recorded, or is */
+	gives("E m 900 E a 800 T a 7e0 E b 700 X b 700 X m 900",
+	      "a m 1 20-30 tail left\nb m 1 40-50 doubtful\nm - 0 10-60\n");
+	gives("E m 900 E a 800 T a 7e0 b E b 7e0 X b 7e0 X m 900",
+	      "a m 1 20-30 tail left\nb m 1 40-50 tailed\nm - 0 10-60\n");
+	/* those that have jumped to it ended with it */
+	gives("E m 900 E a 800 T a 800 b E b 800 T b 7e0 X m 900",
+	      "b a 2 40-50 tail tailed left\na m 1 20-50 tail left\nm - 0 10-60\n");
+	/* calls inside it are over by then, also those that were left */
+	gives("E m 900 E a 800 E b 700 X b 700 X a 820 X m 900",
+	      "b a 2 30-40\na m 1 20-50\nm - 0 10-60\n");
+	gives("E m 900 E a 800 E b 700 E c 600 X a 820 X m 900",
+	      "c b 3 40-50 unwound\nb a 2 30-50 unwound\na m 1 20-50\nm - 0 10-60\n");
+	/* in itself; and when the inner ones were left by an exception */
+	gives("E m 900 E a 800 E a 700 X a 720 X a 820 X m 900",
+	      "a a 2 30-40 recursive\na m 1 20-50\nm - 0 10-60\n");
+	gives("E m 900 E a 800 E b 780 E a 700 E a 600 X a 820 X m 900",
+	      "a a 4 50-60 unwound recursive\na b 3 40-60 unwound recursive\nb a 2 30-60 unwound\n"
+	      "a m 1 20-60\nm - 0 10-70\n");
+	/* without a call around both, it may be that of an earlier call, which the inner one has
+	 * been left for */
+	gives("E a 700 X a 800 X m 900",
+	      "a - 0 10-20 unwound\na - 0 20-20 no-entry\nm - 0 30-30 no-entry\n");
+	/* on a stack of its own size: what it is called in has a large frame */
+	gives("E m 100000 E a 80000 X a 80020 X m 100000", "a m 1 20-30\nm - 0 10-40\n");
+	/* what lies between was not recorded */
+	gives("E m 900 E a 800 L 2 X a 820 X m 900",
+	      "a m 1 20-30 loss\na m 1 30-30 no-entry loss\nm - 0 10-40 loss\n");
+}
+
 /* To what is not recorded, or not known: when that returned is not known. */
 static void test_tail_unknown(void **state)
 {
@@ -1472,6 +1511,7 @@ int main(void)
 		TEST(test_exec_live),
 		TEST(test_large_frame),
 		TEST(test_tail),
+		TEST(test_moved),
 		TEST(test_tail_unknown),
 		TEST(test_tail_chain),
 		TEST(test_entry_alone),
