@@ -513,6 +513,8 @@ time.sleep(0.01)')
 	[ "$(devtrace sql -n -c j.db "SELECT group_concat(function || ended || n) FROM (SELECT function, ended, count(*) AS n FROM calls GROUP BY 1, 2 ORDER BY 1)" | tr -d '\r"')" = quickreturned5,slowtail5 ]
 	[ "$(devtrace calls --no-header -f 'time>50ms' j.db | grep -c 'slow(')" = 5 ]
 	[ "$(devtrace calls --no-header -f 'time>50ms' j.db | grep -c 'quick(')" = 0 ]
+	# what is not there is said once
+	[ "$(devtrace report j.db 2>&1 >/dev/null | grep -c 'are not in the trace')" = 1 ]
 }
 
 @test "filter: what a trace has not is said by all that choose by it, with near names" {
