@@ -83,6 +83,67 @@ static bool replaced_by(struct dt_pair *p, struct dt_thread_stack *t, struct dt_
 	return known && fact->exits_only;
 }
 
+/* Returns whether the frame can end by an exit at sp that moved its return address. */
+static bool can_move(const struct dt_pair *p, const struct dt_thread_stack *t,
+		     const struct dt_stack_frame *f, uint64_t sp)
+{
+	uint64_t way = sp > f->call.sp ? sp - f->call.sp : f->call.sp - sp;
+
+	return f->losses == t->losses && way <= DT_STACK_NEAR &&
+	       !(p->offs && dt_pair_was_off(p, f->call.function, f->call.begin, p->now));
+}
+
+/*
+ * Returns the index of the frame, on the current segment, that ends by an exit at an sp at which no
+ * frame is: its function has moved its return address. V8's functions take their arguments off the
+ * stack, or push some and jump on, or leave a frame to whoever called them; libc's resolver of
+ * names jumps on when it has taken off two words that were pushed for it. -1: there is none.
+ *
+ * The exit is not that of an earlier call whose entry was not recorded if all are within a call
+ * that was: the earlier one would have begun within it, too.
+ */
+static int64_t moved(const struct dt_pair *p, const struct dt_thread_stack *t, uint64_t sp,
+		     const struct fact *fact)
+{
+	const struct dt_segment *s = t->current;
+	const struct dt_stack_frame *f, *around;
+	int64_t above = s ? dt_segment_above(s, sp) : -1, i = above + 1;
+
+	if (!s || !s->n || dt_pair_in_kernel(sp))
+		return -1;
+	/* those below sp are gone with it: of several, it is the one next to sp */
+	while (i < s->n && s->frame[i].call.function != fact->function)
+		i++;
+	/* it has left something on the stack, unless the exit is that of a part of the function
+	 * that was called */
+	if (i == s->n && above == s->n - 1 &&
+	    !dt_reader_site(p->reader, p->span->site[p->at])->entered)
+		i = above;
+	f = i >= 0 && i < s->n ? &s->frame[i] : NULL;
+	if (!f || f->call.function != fact->function || !can_move(p, t, f, sp))
+		return -1;
+	if (fact->tail && sp > f->call.sp && sp - f->call.sp <= 16 && i == s->n - 1)
+		return i;
+	around = i ? f - 1 : dt_pair_below(s) >= 0 ? &s->below->frame[dt_pair_below(s)] : NULL;
+	return around && around->losses == t->losses ? i : -1;
+}
+
+/* Ends the call whose function has moved its return address, if there is one. */
+static bool leave_moved(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
+			const struct fact *fact)
+{
+	struct dt_segment *s = t->current;
+	int64_t i = moved(p, t, sp, fact);
+
+	if (i < 0)
+		return false;
+	dt_pair_unwind(p, t, s, s->frame[i].call.sp);
+	dt_pair_pop_chain(p, t, s, fact->tail ? DT_CALL_TAIL | DT_CALL_LEFT : 0,
+			  p->span->site[p->at]);
+	dt_pair_leave_empty(t, s);
+	return true;
+}
+
 void dt_pair_exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
 			    const struct fact *fact)
 {
@@ -105,14 +166,6 @@ void dt_pair_exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64
 		dt_pair_leave_call(p, t, s, fact);
 		return;
 	}
-	/* libc's resolver of names takes two words off the stack that were pushed for it, and jumps
-	 * on */
-	if (s && s->n && fact->tail && !replaced && dt_pair_top(s)->call.function == function &&
-	    sp > dt_pair_top(s)->call.sp && sp - dt_pair_top(s)->call.sp <= 16) {
-		dt_pair_pop_chain(p, t, s, tail, p->span->site[p->at]);
-		dt_pair_leave_empty(t, s);
-		return;
-	}
 	s = matching(t, sp, function);
 	if (s) {
 		/*
@@ -127,6 +180,8 @@ void dt_pair_exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64
 		dt_pair_leave_call(p, t, s, fact);
 		return;
 	}
+	if (!replaced && leave_moved(p, t, sp, fact))
+		return;
 	s = t->current;
 	if (s && s->n &&
 	    (above >= 0 ? s->frame[above].call.sp - sp <= DT_STACK_NEAR

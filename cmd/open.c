@@ -364,6 +364,22 @@ void dt_cmd_say_left_out(struct dt_reader *r)
 			 : "");
 }
 
+/* Says how long a hypervisor had the processors, if it was more than a hundredth of the trace. */
+static void say_stolen(struct dt_reader *r)
+{
+	const char *text = dt_reader_meta(r, "stolen_ns");
+	double stolen = text ? (double)strtoull(text, NULL, 10) : 0;
+	struct dt_summary s;
+
+	if (stolen > 0 && !dt_reader_summary(r, &s, NULL) &&
+	    100 * stolen >= (double)(s.max_ticks - s.min_ticks) * dt_reader_ns_per_tick(r))
+		dt_cmd_fail(
+			"note: a hypervisor had this machine's processors for %.3f ms, of all of "
+			"them together, while this was recorded: the cpu of calls has what "
+			"it took from them, since to the kernel they were on a processor",
+			stolen / 1e6);
+}
+
 void dt_cmd_say_unseen(struct dt_reader *r)
 {
 	struct dt_lost_switches lost = {0};
@@ -371,6 +387,7 @@ void dt_cmd_say_unseen(struct dt_reader *r)
 
 	if (!dt_feed_has_switches(r))
 		return;
+	say_stolen(r);
 	if (!dt_lost_switches_load(&lost, r) && !dt_reader_summary(r, &s, NULL) &&
 	    dt_lost_switches_any(&lost))
 		dt_cmd_fail(

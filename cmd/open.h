@@ -97,8 +97,8 @@ void dt_cmd_say_left_out(struct dt_reader *r);
 /* Says on stderr, in one line, how many records were lost, if any were; dt_cmd_say_lost() also what
  * dt_cmd_say_left_out() says; both also what dt_cmd_say_unseen() does. */
 void dt_cmd_say_records_lost(struct dt_reader *r);
-/* Says on stderr, in one line, for how long context switches are missing, if they are: waits are
- * not known then. */
+/* Says on stderr, a line each, what waits and cpu are not right by: for how long context switches
+ * are missing, and for how long a hypervisor had the processors; if so. */
 void dt_cmd_say_unseen(struct dt_reader *r);
 void dt_cmd_say_lost(struct dt_reader *r);
 

@@ -298,9 +298,6 @@ static int print(struct report *o)
 		dt_report_print_table(o, row, n);
 	status = fflush(stdout) || ferror(stdout) ? dt_cmd_fail("cannot write the table") : 0;
 	dt_cmd_unhooked(o->reader, o->shown, NULL);
-	dt_cmd_say_left_out(o->reader);
-	if (o->waits)
-		dt_cmd_say_unseen(o->reader);
 	if (o->rows && n > o->rows)
 		dt_cmd_fail("note: %zu more %s have calls: without -n all are shown",
 			    n - (size_t)o->rows, o->groups.keys ? "groups" : "functions");

@@ -107,9 +107,21 @@ static void store_written(struct dt_session *s)
 			put_written(s, i, "kernel", records, dropped);
 }
 
+/* What a hypervisor has taken of the processors is in the time that threads were on them. */
+static void store_stolen(struct dt_session *s)
+{
+	char text[32];
+
+	if (!s->switches)
+		return;
+	dt_format(text, sizeof(text), "%lu", (unsigned long)dt_switches_stolen(s->switches));
+	dt_store_meta(s->store, "stolen_ns", text, NULL);
+}
+
 void dt_account_write(struct dt_session *s)
 {
 	store_clockless(s);
+	store_stolen(s);
 	store_unknown_tids(s);
 	store_users(s);
 	store_domains(s);

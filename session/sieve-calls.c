@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHAIN 16   /* see DT_CALL_CHAIN */
-#define DEEP  4096 /* frames: the room for more is freed when the last one is gone */
+#define CHAIN	   16	 /* see DT_CALL_CHAIN */
+#define MOVED_MOST 16384 /* bytes; see DT_STACK_NEAR */
+#define DEEP	   4096	 /* frames: the room for more is freed when the last one is gone */
 
 /* ---- sums of what is left out ---- */
 
@@ -377,6 +378,34 @@ static uint32_t jump(struct dt_sieve *v, struct sieve_thread *t, struct stack *s
 	return verdict;
 }
 
+/*
+ * Returns the sp at which the call began that ends by an exit at an sp where no call did: its
+ * function has moved its return address, as in analyse/pair-exits.c. Returns `sp' if there is none.
+ * Returns below the innermost call may be those of parts that were called: these end nothing here.
+ */
+static uint64_t moved(const struct sieve_thread *t, uint64_t sp, const struct dt_store_place *at)
+{
+	const struct stack *s = t->now;
+	const bool tail = at->place == DT_SITE_TAIL;
+	uint32_t above = s ? s->n : 0, i;
+	uint64_t began;
+
+	if (!above || s->kernel || sp >> 63)
+		return sp;
+	while (above && s->frame[above - 1].sp < sp)
+		above--;
+	for (i = above; i < s->n && s->frame[i].function != at->function;)
+		i++;
+	if (i == s->n && above == s->n && tail)
+		i--;
+	if (i == s->n || s->frame[i].function != at->function)
+		return sp;
+	began = s->frame[i].sp;
+	if (tail && i == s->n - 1 && began < sp && sp - began <= 16)
+		return began;
+	return i && (sp > began ? sp - began : began - sp) <= MOVED_MOST ? began : sp;
+}
+
 static uint32_t leave(struct dt_sieve *v, struct sieve_thread *t, const struct dt_record *r,
 		      unsigned core, const struct dt_store_place *at)
 {
@@ -385,14 +414,8 @@ static uint32_t leave(struct dt_sieve *v, struct sieve_thread *t, const struct d
 	uint64_t sp = r->sp;
 	uint32_t verdict;
 
-	/* libc's resolver of names jumps on with two words less on the stack than it was called
-	 * with */
-	if (!s && at->place == DT_SITE_TAIL && t->now && t->now->n &&
-	    t->now->frame[t->now->n - 1].function == at->function &&
-	    sp - t->now->frame[t->now->n - 1].sp <= 16) {
+	if (!s && (sp = moved(t, r->sp, at)) != r->sp)
 		s = t->now;
-		sp = s->frame[s->n - 1].sp;
-	}
 	if (!s && t->now && t->now->deeper) {
 		t->now->deeper -= at->place != DT_SITE_TAIL;
 		return VERDICT_KEEP;

@@ -144,7 +144,7 @@ void dt_sieve_capture(struct sieve_thread *t, uint64_t ticks)
 uint64_t dt_sieve_held_behind(const struct sieve_thread *t, uint64_t since, uint64_t ticks)
 {
 	const uint64_t oldest = oldest_of(t);
-	uint64_t i;
+	uint64_t i, from = ticks;
 
 	if (!t->holds)
 		return 0;
@@ -152,7 +152,12 @@ uint64_t dt_sieve_held_behind(const struct sieve_thread *t, uint64_t since, uint
 	/* the last one that begins before may last until after that time */
 	if (i > oldest && hold_at(t, i - 1)->end > ticks)
 		i--;
-	if (i == oldest || hold_at(t, i - 1)->end <= since)
+	/* one record may have waited several times: the program did not run in between */
+	for (; i > oldest && hold_at(t, i - 1)->end > since; i--)
+		if (hold_at(t, i - 1)->record)
+			from = hold_at(t, i - 1)->begin;
+	from = from > since ? from : since;
+	if (from >= ticks)
 		return 0;
-	return hold_at(t, i - 1)->record ? ticks - hold_at(t, i - 1)->end : 0;
+	return ticks - from - dt_sieve_held_between(t, from, ticks, UINT64_MAX);
 }

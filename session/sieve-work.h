@@ -324,8 +324,8 @@ static inline uint64_t dt_sieve_held_in(const struct sieve_thread *t, const stru
 	return held < end - f->begin ? held : end - f->begin;
 }
 
-/* Returns how many of the ticks since a thread's last record, or since `since', it has taken to
- * make the one at `ticks' after it had waited for room. */
+/* Returns how many of the ticks since a thread's last record, or since `since', it was about to
+ * make the one at `ticks' and did not wait: between waits for room, and behind them. */
 uint64_t dt_sieve_held_behind(const struct sieve_thread *t, uint64_t since, uint64_t ticks);
 /* Takes the time since the thread's last record as one in which its hook was at work. */
 void dt_sieve_capture(struct sieve_thread *t, uint64_t ticks);

@@ -54,6 +54,7 @@ struct dt_switches {
 	/* Two readings of the clocks, the first and the latest: ticks, and ns of
 	 * CLOCK_MONOTONIC_RAW. */
 	uint64_t ticks, raw, first_ticks, first_raw;
+	uint64_t stolen; /* all_stolen() when it was opened */
 };
 
 static uint64_t raw_ns(void)
@@ -117,6 +118,31 @@ static size_t buffer_size(unsigned cores)
 	return size;
 }
 
+/* Returns for how many ns a hypervisor has had the machine's processors in all; 0: that is not
+ * known.
+ */
+static uint64_t all_stolen(void)
+{
+	FILE *f = fopen("/proc/stat", "re");
+	unsigned long long clocks = 0;
+	long second = sysconf(_SC_CLK_TCK);
+
+	if (!f)
+		return 0;
+	/* user, nice, system, idle, iowait, irq, softirq, steal: hundredths of a second, mostly */
+	if (fscanf(f, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &clocks) != 1 || second <= 0)
+		clocks = 0;
+	fclose(f);
+	return second > 0 ? clocks * (1000000000u / (unsigned long)second) : 0;
+}
+
+uint64_t dt_switches_stolen(const struct dt_switches *w)
+{
+	uint64_t now = all_stolen();
+
+	return now > w->stolen ? now - w->stolen : 0;
+}
+
 struct dt_switches *dt_switches_open(unsigned cores, struct dt_error *e)
 {
 	struct dt_switches *w = calloc(1, sizeof(*w));
@@ -130,6 +156,7 @@ struct dt_switches *dt_switches_open(unsigned cores, struct dt_error *e)
 	}
 	w->cores = cores;
 	w->wait_ms = 1;
+	w->stolen = all_stolen();
 	size = buffer_size(cores);
 	for (unsigned i = 0; i < cores; i++) {
 		w->core[i].fd = -1;

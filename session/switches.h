@@ -56,6 +56,13 @@ void dt_switches_written(struct dt_switches *w, unsigned core, uint64_t *records
 			 uint64_t *dropped);
 
 /*
+ * Returns for how many ns, of all of the machine's processors together, a hypervisor has let others
+ * have them since dt_switches_open(). Threads are on a processor meanwhile, as far as switches
+ * tell.
+ */
+uint64_t dt_switches_stolen(const struct dt_switches *w);
+
+/*
  * Returns the records of one core up to a tick, in the order of time; *n is how many. They are
  * valid until the next call. *lost: how many are missing after the last one; only when nothing more
  * is to come (until is ~0).

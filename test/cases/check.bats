@@ -251,6 +251,59 @@ damaged() {
 	[ "$output" = $'tail,1\r' ] || [ "$output" = tail,1 ]
 }
 
+@test "check: functions that move their return address: off their arguments, below what they leave, before a jump" {
+	# as V8's do: against the program's own count
+	cat >moves.c <<-'C'
+		#include <stdio.h>
+		__asm__(
+			".text\n"
+			".globl takes\n .type takes,@function\n"	/* two words that its caller has pushed */
+			"takes: pop %rcx\n lea 16(%rsp),%rsp\n push %rcx\n incl takes_n(%rip)\n ret\n .size takes,.-takes\n"
+			".globl leaves\n .type leaves,@function\n"	/* two words to its caller */
+			"leaves: pop %rcx\n push $1\n push $2\n push %rcx\n incl leaves_n(%rip)\n ret\n .size leaves,.-leaves\n"
+			".globl jumps\n .type jumps,@function\n"	/* with a word and the return address once more */
+			"jumps: incl jumps_n(%rip)\n push $1\n push 8(%rsp)\n jmp takes\n .size jumps,.-jumps\n"
+			".globl both\n .type both,@function\n"	/* calls others, and takes a word off */
+			"both: incl both_n(%rip)\n push %rbx\n mov %edi,%ebx\n call twice\n test %ebx,%ebx\n je 1f\n"
+			"lea -1(%rbx),%edi\n push $0\n call both\n"
+			"1: pop %rbx\n pop %rcx\n lea 8(%rsp),%rsp\n push %rcx\n ret\n .size both,.-both\n"
+			".globl parts\n .type parts,@function\n"	/* calls a part of itself: that one's exit is not its own */
+			"parts: incl parts_n(%rip)\n call 2f\n"
+			"2: call twice\n mov %edi,%eax\n ret\n .size parts,.-parts\n");
+		int takes_n, leaves_n, jumps_n, both_n, parts_n, twice_n;
+		__attribute__((noinline)) void twice(void) { __asm__ volatile("incl twice_n(%rip)"); }
+		#define CALL(words) __asm__ volatile("lea -128(%%rsp),%%rsp\n" words "\n lea 128(%%rsp),%%rsp" ::: "rax", "rcx", "rdx", "rsi", "rdi", \
+						     "r8", "r9", "r10", "r11", "memory", "cc")
+		__attribute__((noinline)) void around(int i)
+		{
+			CALL("push $7\n push $8\n call takes");
+			CALL("call leaves\n lea 16(%%rsp),%%rsp");
+			if (i % 2)
+				CALL("call jumps");
+			CALL("push $0\n mov $3,%%edi\n call both");
+			CALL("call parts");
+		}
+		int main(void)
+		{
+			for (int i = 0; i < 100; i++)
+				around(i);
+			printf("takes|%d\nleaves|%d\njumps|%d\nboth|%d\nparts|%d\ntwice|%d\naround|100\nmain|1\n", takes_n, leaves_n, jumps_n, both_n,
+			       parts_n, twice_n);
+			return 0;
+		}
+	C
+	gcc -O1 -fno-pie -no-pie -o moves moves.c
+	devtrace record -F 'moves:*' -o t.db ./moves | sort >count
+	cat count
+	devtrace check t.db
+	# nothing is unwound, and each is as deep as it was called
+	devtrace sql -n -c t.db "SELECT function || '|' || count(*) FROM calls WHERE function IN ('takes','leaves','jumps','both','parts','twice','around','main')
+		AND id > 0 AND ended = CASE function WHEN 'jumps' THEN 'tail' ELSE 'returned' END GROUP BY function" | tr -d '\r' | sort | diff count -
+	devtrace sql -n -c t.db "SELECT DISTINCT c.function, p.function FROM calls c JOIN calls p ON p.id = c.parent WHERE c.id > 0 AND p.function <> 'main'" | tr -d '\r' | sort >parents
+	cat parents
+	printf '%s\n' both,around both,both jumps,around leaves,around parts,around takes,around twice,both twice,parts | diff - parents
+}
+
 @test "check: a switch of stacks of which the call of swapcontext alone is known" {
 	writetrace t.db <<-'TEXT'
 	meta policy wait

@@ -476,7 +476,9 @@ time.sleep(0.01)')
 	# rings so small that the program waits for devtrace thousands of times, some ms at times
 	devtrace record -l -b 64k --filter 'time>1ms' -o w.db "${words[@]}"
 	[ "$(sqlite3 w.db "SELECT count(*) FROM hold")" -gt 300 ]
-	devtrace sql -n w.db "SELECT * FROM calls WHERE duration < 1000000" >short
+	# but what a call that took longer has jumped to: its exit is that of both
+	devtrace sql -n w.db "SELECT * FROM calls c WHERE duration < 1000000
+		AND NOT (flags & 32 AND EXISTS (SELECT 1 FROM calls j WHERE j.id = c.parent AND j.ended = 'tail' AND j.duration >= 1000000))" >short
 	[ ! -s short ] || { cat short; false; }
 	[ "$(devtrace sql -n w.db "SELECT count(*) FROM calls WHERE function = 'clock_nanosleep'")" = 1 ]
 	# what is summed up meanwhile is what is summed up of the same calls afterwards, to a hundredth
@@ -490,6 +492,29 @@ time.sleep(0.01)')
 	cat sums
 	awk '{ n[NR] = $1; calls[NR] = $2; sum[NR] = $3 } END {
 		exit !(n[1] > 40 && n[1] == n[2] && calls[1] == calls[2] && (sum[1] - sum[2]) ^ 2 <= (sum[2] / 100) ^ 2) }' sums
+}
+
+@test "choosing while recording: a call that is written has with it what it has jumped to, however short that was" {
+	cat >jump.c <<-'C'
+		#include <unistd.h>
+		__attribute__((noinline)) int quick(int i) { __asm__ volatile("" ::: "memory"); return i + 1; }
+		__attribute__((noinline)) int slow(int i) { usleep(i); return quick(i); }
+		int main(void)
+		{
+			int sum = 0;
+			for (int i = 0; i < 5; i++)
+				sum += slow(60000) + slow(0) + quick(1);
+			return sum == 0;
+		}
+	C
+	gcc -O2 -o jump jump.c
+	devtrace record -F 'jump:slow' -F 'jump:quick' --filter 'time>50ms' -o j.db ./jump
+	devtrace check -q j.db
+	[ "$(devtrace sql -n -c j.db "SELECT group_concat(function || ended || n) FROM (SELECT function, ended, count(*) AS n FROM calls GROUP BY 1, 2 ORDER BY 1)" | tr -d '\r"')" = quickreturned5,slowtail5 ]
+	[ "$(devtrace calls --no-header -f 'time>50ms' j.db | grep -c 'slow(')" = 5 ]
+	[ "$(devtrace calls --no-header -f 'time>50ms' j.db | grep -c 'quick(')" = 0 ]
+	# what is not there is said once
+	[ "$(devtrace report j.db 2>&1 >/dev/null | grep -c 'are not in the trace')" = 1 ]
 }
 
 @test "filter: what a trace has not is said by all that choose by it, with near names" {

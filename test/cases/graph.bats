@@ -318,6 +318,18 @@ assert 0 <= sum(report.values()) - sum(into.values()) < 1000, (sum(report.values
 assert all(into[f] <= report[f] for f in into)'
 	f=$(devtrace report -s calls -n 1 t.db | awk 'NR == 2 { print $NF }')
 	devtrace graph --dot t.db "$f" | dot -Tsvg | grep -q "$f"
+	# one that nothing has called, and that calls nothing
+	writetrace alone.db <<-'TEXT'
+	meta policy wait
+	thread 1 a
+	function other a:i4@0;v
+	function lonely a:i4@0;v
+	E other 0x7000 100
+	X other 0x7000 200
+	E lonely 0x7000 300
+	X lonely 0x7000 400
+	TEXT
+	[ "$(devtrace graph --dot alone.db lonely | grep -c 'label="lonely')" = 1 ]
 	run devtrace graph --dot t.db 'function1*'
 	[ "$status" = 1 ]
 	[[ $output == *"one function's callers and callees"* ]]

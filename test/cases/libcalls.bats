@@ -478,6 +478,19 @@ start"
 	stop_spin
 }
 
+@test "ctl says of which patterns no function is there yet, and of no other" {
+	start_spin "$dir/loop"
+	devtrace attach -d -l -s "ly$$" "$pid"
+	devtrace ctl -s "ly$$" | grep "^trace '\* ^' new"
+	! devtrace ctl -s "ly$$" | grep 'no function matches yet' || false
+	for words in "trace 'nosuch*' new none" "trace none on" "trace usleep new some" "trace some on"; do
+		devtrace ctl -s "ly$$" "$words"
+	done
+	[ "$(devtrace ctl -s "ly$$" | grep 'no function matches yet')" = "#trace none: no function matches yet" ]
+	devtrace ctl -s "ly$$" quit
+	stop_spin
+}
+
 @test "-l=MODULE is --libcalls=MODULE; a module that is not there is told without an empty list of near names" {
 	run devtrace record -l=libnosuch -o "$dir/no.db" true
 	[ "$status" = 1 ]

@@ -109,6 +109,21 @@ bars_of() {
 	[ "$(ls *.gp*)" = $'old.gp\nt.gp' ]
 }
 
+@test "plot: a name with quotes is drawn with other ones, and ends no text of gnuplot's" {
+	writetrace q.db <<-'TEXT'
+	meta policy wait
+	thread 1 a
+	function operator""_x(it's) a:i4@0;v
+	E operator""_x(it's) 0x7000 100
+	X operator""_x(it's) 0x7000 900
+	TEXT
+	devtrace plot -o q.gp -t 0 q.db
+	gnuplot -e "set terminal svg noenhanced; set output 'q.svg'" q.gp >said 2>&1
+	[ ! -s said ] || { cat said; false; }
+	grep -qF "operator''_x(it's)" q.gp
+	[ "$(bars_of q.svg | wc -l)" = 1 ]
+}
+
 @test "plot says what is wrong" {
 	sample t.db
 	run devtrace plot -o t.gif t.db

@@ -214,6 +214,13 @@ has_lines() { [ "$(wc -l <"$1")" = "$2" ]; }
 	one_line "no session"
 	run "$dt" shell --what
 	[ "$status" = 2 ]
+	# a session and a process, or two of these, can not both be meant
+	run "$dt" shell -s t -c list $$
+	[ "$status" = 2 ]
+	[[ "$output" == *"devtrace shell --help"* ]]
+	run "$dt" shell -c list $$ $$
+	[ "$status" = 2 ]
+	[[ "$output" == *"devtrace shell --help"* ]]
 	run "$dt" shell -c list 12x
 	[ "$status" = 2 ] && one_line "not a process id"
 }

@@ -72,14 +72,16 @@ setup() {
 		d = sys.argv[1]
 		rows = {r["function"]: r for r in map(json.loads, open(d + "/report.json")) if "function" in r}
 		held = sum(r["total_ns"] for r in map(json.loads, open(d + "/report.json")) if "function" not in r)
+		before, after = (int(l) for l in open(d + "/stolen"))
+		stolen = (after - before) * 1e7
 		for line in open(d + "/said"):
 		    name, cpu, wall = line.split()
 		    cpu, wall, r = float(cpu) * 1e6, float(wall) * 1e6, rows[name]
 		    # the kernel counts the switching itself as processor time; what tracing took is in both
-		    assert abs(r["cpu_ns"] - cpu) < 0.05 * cpu + 3e6, (name, r, cpu)
+		    assert -0.05 * cpu - 3e6 < r["cpu_ns"] - cpu < 0.05 * cpu + 3e6 + stolen, (name, r, cpu, stolen)
 		    # what it waited for devtrace is in no call's time
 		    missing, most = wall - cpu - r["wait_ns"], 0.05 * (wall - cpu) + 5e6
-		    assert -most < missing < most + held, (name, r, wall - cpu, held)
+		    assert -most < missing < most + held + stolen, (name, r, wall - cpu, held, stolen)
 		    assert abs(r["cpu_ns"] + r["wait_ns"] - r["total_ns"]) < 2, r
 		assert rows["compute"]["preempted_ns"] == rows["compute"]["wait_ns"]
 		assert rows["nap"]["self_wait_ns"] >= 0.99 * rows["nap"]["wait_ns"] and rows["nap"]["preempted_ns"] < 0.5 * rows["nap"]["wait_ns"]
@@ -101,6 +103,9 @@ print(rows[0]["function"])' >"$dir/first"
 		sum(preempted) FILTER (WHERE NOT recursive) AS preempted, sum(waited > duration OR self_waited > self) AS bad
 		FROM calls WHERE timed GROUP BY function" >"$dir/sql.json"
 	"$dt" graph --json -F nap -F both "$dir/m.db" nap | nested >"$dir/graph.json"
+	"$dt" graph --json -F again "$dir/m.db" >"$dir/again.json"
+	"$dt" sql --json "$dir/m.db" "SELECT sum(c.waited) AS waited FROM calls c JOIN calls p ON p.id = c.parent
+		WHERE c.function = 'again' AND p.function = 'again' AND NOT p.recursive" >"$dir/inner.json"
 	"$dt" flame --off -w 100000 -o "$dir/off.svg" "$dir/m.db"
 	python3 - "$dir" <<-'PY'
 		import json, re, sys
@@ -117,6 +122,10 @@ print(rows[0]["function"])' >"$dir/first"
 		assert abs(nap["wait_ns"] - rows["nap"]["wait_ns"]) < 10, nap
 		both = [x for x in nap["caller"] if x["function"] == "both"][0]
 		assert both["wait_ns"] <= nap["wait_ns"]
+		# in a function that calls itself: what the outermost of the inner calls waited
+		inner = [x for x in map(json.loads, open(d + "/again.json")) if x.get("function") == "again" and x.get("again")]
+		asked = json.loads(open(d + "/inner.json").read())["waited"]
+		assert len(inner) == 1 and asked > 20e6 and abs(inner[0]["wait_ns"] - asked) < 10, (inner, asked)
 		# the boxes' own times in the picture
 		own = {}
 		for name, ms in re.findall(r"<title>(\w+): [\d.]+ ms, itself ([\d.]+) ms", open(d + "/off.svg").read()):
@@ -273,6 +282,43 @@ watch_waits() {
 	sqlite3 "$dir/w.db" 'SELECT count(*) FROM waited' | grep -qE '^[1-9]'
 }
 
+@test "waits: for whom: after a thousand looks in a second there are more in the next" {
+	cat >"$dir/many.c" <<-'C'
+		#include <pthread.h>
+		#include <unistd.h>
+		static void *naps(void *a)
+		{
+			for (int i = 0; i < 400; i++)
+				usleep(4000);
+			return a;
+		}
+		int main(void)
+		{
+			pthread_t t[16];
+			int p[2];
+			char c;
+			for (int i = 0; i < 16; i++)
+				pthread_create(&t[i], NULL, naps, NULL);
+			for (int i = 0; i < 16; i++)
+				pthread_join(t[i], NULL);
+			if (pipe(p))
+				return 1;
+			if (!fork()) {
+				usleep(1500000);
+				return write(p[1], "x", 1) != 1;
+			}
+			return read(p[0], &c, 1) != 1;
+		}
+	C
+	gcc -O1 -pthread -o "$dir/many" "$dir/many.c"
+	"$dt" record -S -F 'libc*:usleep' -F 'libc*:read' -o "$dir/many.db" "$dir/many"
+	looks=$(sqlite3 "$dir/many.db" 'SELECT count(*) FROM waited')
+	echo "$looks looks"
+	[ "$looks" -ge 900 ] || skip "$looks looks only on a machine that is so busy"
+	"$dt" sql -n -c "$dir/many.db" "SELECT waited_for FROM calls WHERE function = 'read' AND waited > 1e9" | grep '^"*pipe:\['
+	rm -f "$dir"/many*
+}
+
 @test "waits: for whom: names of others can not end a comment or a line" {
 	cat >"$dir/bad-name.c" <<-'C'
 		#include <sys/prctl.h>
@@ -375,6 +421,7 @@ watch_waits() {
 @test "waits: calls --fields cpu, wait and core: each call's, against sql, the records, and the program's clocks" {
 	"$dt" calls -O cpu,wait,duration,core,thread,module --units ns --no-header "$dir/m.db" >"$dir/fields"
 	"$dt" sql --json "$dir/m.db" 'SELECT function, thread, duration, waited, module FROM calls WHERE timed' >"$dir/one.json"
+	"$dt" report --json "$dir/m.db" >"$dir/report.json"
 	"$dt" cat -l "$dir/m.db" | grep -w kind=X >"$dir/exits"
 	"$dt" check "$dir/m.db" >"$dir/lost" 2>&1 || true
 	"$dt" sql --csv --no-header "$dir/m.db" "SELECT coalesce(sum(end - begin), 0) FROM held" | tr -d '\r' >"$dir/held"
@@ -392,6 +439,7 @@ watch_waits() {
 		for cpu, wait, took, *_ in got:
 		    assert abs(int(cpu) + int(wait) - int(took)) <= 1
 		sql = [json.loads(l) for l in open(d + "/one.json")]
+		report = {r["function"]: r for r in map(json.loads, open(d + "/report.json")) if "function" in r}
 		key = lambda r: (r["function"], r["thread"], round(r["duration"]), round(r["waited"]), r["module"])
 		want = collections.Counter(map(key, sql))
 		have = collections.Counter((f, int(t), int(took), int(wait), m) for cpu, wait, took, core, t, m, f in got)
@@ -413,13 +461,32 @@ watch_waits() {
 		for f in ("compute", "nap"):
 		    cpu = sum(int(g[0]) for g in got if g[6] == f)
 		    wait = sum(int(g[1]) for g in got if g[6] == f)
-		    # doc/dev/next.md, "The tests": not understood yet
-		    if f == "compute" and said[f][1] > 2 * said[f][0]:
-		        print("# not compared, it hardly got a processor:", cpu, said[f], stolen)
-		        continue
-		    assert abs(cpu - said[f][0]) < 0.05 * said[f][0] + 3e6 + stolen, (f, cpu, said[f], stolen, open(d + "/lost").read())
+		    # report and sql of the same file say the same, whatever that is
+		    asked = sum(r["duration"] - r["waited"] for r in sql if r["function"] == f)
+		    assert abs(cpu - report[f]["cpu_ns"]) <= 100 and abs(cpu - asked) <= 100, (f, cpu, report[f], asked)
+		    assert -0.05 * said[f][0] - 3e6 < cpu - said[f][0] < 0.05 * said[f][0] + 3e6 + stolen, (f, cpu, said[f], stolen, open(d + "/lost").read())
 		    assert abs(wait - (said[f][1] - said[f][0])) < 0.05 * said[f][1] + 5e6 + stolen + held, (f, wait, said[f], stolen, held)
 	PY
+}
+
+@test "waits: what a hypervisor took of the processors is in the file, and said once where it is in cpu" {
+	before=$(head -1 "$dir/stolen")
+	after=$(tail -1 "$dir/stolen")
+	stolen=$(sqlite3 "$dir/m.db" "SELECT value FROM meta WHERE key = 'stolen_ns'")
+	[ "$stolen" -ge 0 ]
+	[ "$stolen" -le $(((after - before) * 10000000)) ]
+	[ -z "$(sqlite3 "$dir/none.db" "SELECT value FROM meta WHERE key = 'stolen_ns'")" ]
+	ns=$("$dt" sql -n -c "$dir/m.db" "SELECT CAST(max(end) - min(begin) AS INTEGER) FROM calls" | tr -d '\r')
+	cp "$dir/m.db" "$dir/st.db"
+	for command in calls "calls --json" report "report --json" "report --waits" "graph" "flame -o $dir/st.svg"; do
+		for part in 3 300; do
+			sqlite3 "$dir/st.db" "UPDATE meta SET value = $ns / $part WHERE key = 'stolen_ns'"
+			"$dt" $command "$dir/st.db" 2>&1 >"$dir/st.out" | grep -c "a hypervisor had this machine's processors for [0-9.]* ms" >"$dir/st.$part" || true
+		done
+		echo "$command: $(cat "$dir/st.3") $(cat "$dir/st.300")"
+		[ "$(cat "$dir/st.3" "$dir/st.300" | tr '\n' ' ')" = "1 0 " ]
+	done
+	rm -f "$dir"/st.*
 }
 
 @test "waits: where the kernel had no room for switches, what is not known is said, and no time of a call is lost" {
@@ -486,11 +553,13 @@ watch_waits() {
 	"$dt" record -S -F main -F compute -F nap -F yields -o "$dir/deaf.db" "$dir/deaf" >"$dir/said" 2>"$dir/errors"
 	stolen >"$dir/after"
 	"$dt" check -q "$dir/deaf.db"
-	"$dt" sql --json "$dir/deaf.db" "SELECT function, duration, waited, unseen, timed FROM calls
+	sqlite3 "$dir/deaf.db" 'SELECT min(l.begin_ticks), max(l.end_ticks) FROM lost_switches x JOIN loss l USING(core, after)' >"$dir/lost-at"
+	"$dt" sql --json "$dir/deaf.db" "SELECT function, duration, waited, unseen, timed, begin_ticks, end_ticks FROM calls
 		WHERE function IN ('compute', 'nap', 'yields', 'main')" >"$dir/calls"
 	"$dt" calls -O cpu,wait --units ns --no-header "$dir/deaf.db" >"$dir/fields" 2>"$dir/note"
 	"$dt" calls --json "$dir/deaf.db" 2>"$dir/note-json" >"$dir/json"
 	"$dt" report "$dir/deaf.db" >"$dir/report" 2>"$dir/note-report"
+	[ "$(sqlite3 "$dir/deaf.db" 'SELECT count(*) FROM lost_switches')" != 0 ] || skip "too few switches on a machine that is so busy"
 	[ "$(sqlite3 "$dir/deaf.db" 'SELECT sum(l.lost = x.lost) = count(*) FROM lost_switches x JOIN loss l USING(core, after)')" = 1 ]
 	# in a file of before, any loss may be of switches, and of others: then times of those that were on
 	# that core are not known either (yields; main may have been on the other all the time)
@@ -500,7 +569,7 @@ watch_waits() {
 	[ "$("$dt" sql -n "$dir/old.db" "SELECT count(*) FROM calls WHERE function = 'yields' AND NOT timed AND unseen > 0")" = 2 ]
 	rm -f "$dir/old.db"
 	for note in note note-json note-report; do
-		grep -q 'context switches were lost in [0-9.]* ms' "$dir/$note" || { cat "$dir/$note"; false; }
+		[ "$(grep -c 'context switches were lost in [0-9.]* ms' "$dir/$note")" = 1 ] || { cat "$dir/$note"; false; }
 	done
 	python3 - "$dir" <<-'PY'
 		import json, sys
@@ -517,9 +586,11 @@ watch_waits() {
 		    room = 0.05 * wall + 5e6 + stolen
 		    assert abs(took - wall) < room, (f, took, wall)
 		    assert waited - room < wall - cpu < waited + unseen + room, (f, waited, unseen, wall - cpu)
-		# before and after, when there was somebody to take them, all is known
-		first = [c for c in calls if c["function"] == "compute"][0]
-		assert first["unseen"] == 0, first
+		# before the first loss and after the last, all is known (on a busy machine some are lost early, too)
+		begin, end = (int(t) for t in open(d + "/lost-at").read().split("|"))
+		for c in calls:
+		    if c["end_ticks"] < begin or c["begin_ticks"] > end:
+		        assert c["unseen"] == 0, (c, begin, end)
 		unknown = sum(c["unseen"] > 0 for c in calls)
 		assert sum(l.count("~") == 2 for l in open(d + "/fields")) == unknown
 		assert sum("unseen_ns" in json.loads(l) for l in open(d + "/json")) == unknown

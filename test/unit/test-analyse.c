@@ -26,6 +26,7 @@
 #include "session/offsets.h"
 #include "filter/filter.h"
 #include "analyse/meanings.h"
+#include "analyse/snapshot.h"
 #include "analyse/stats.h"
 #include "analyse/window.h"
 #include "test/unit/test-trace-scratch.h"
@@ -181,6 +182,8 @@ static void on_end(void *ctx, const struct dt_call *c)
 			used += (size_t)sprintf(result + used, " %s", marks[i].text);
 	if (c->held)
 		used += (size_t)sprintf(result + used, " held %lu", c->held);
+	if (c->waited)
+		used += (size_t)sprintf(result + used, " waited %lu", c->waited);
 	used += (size_t)sprintf(result + used, "\n");
 	if (c->note)
 		assert_int_equal(*c->note, c->id);
@@ -212,11 +215,44 @@ static const char *pair(enum dt_order order)
 	return result;
 }
 
+/* The same, but what pairing knows goes through a snapshot after each span. */
+static const char *pair_in_pieces(void)
+{
+	struct dt_pair_events events = {.begin = on_begin, .end = on_end, .other = on_other};
+	struct dt_reader_range range = {.order = DT_BY_TIME, .values = true};
+	struct dt_pair *p;
+	struct dt_error e;
+	struct dt_span s;
+
+	used = 0;
+	result[0] = '\0';
+	reader = dt_reader_open(trace_path, &e);
+	p = reader ? dt_pair_new(reader, &events, true) : NULL;
+	if (!p || dt_reader_start(reader, &range, &e))
+		fail_msg("%s", e.text);
+	while (dt_reader_next(reader, &s, &e) > 0) {
+		struct dt_bytes b = {0};
+
+		assert_int_equal(dt_pair_span(p, &s), 0);
+		assert_int_equal(dt_pair_save(p, &b), 0);
+		dt_pair_free(p);
+		p = dt_pair_new(reader, &events, true);
+		assert_int_equal(dt_pair_restore(p, b.p, b.n), 0);
+		free(b.p);
+	}
+	dt_pair_finish(p);
+	dt_pair_free(p);
+	dt_reader_close(reader);
+	return result;
+}
+
 static void gives(const char *text, const char *want)
 {
 	write_trace(text);
 	assert_string_equal(pair(DT_BY_TIME), want);
 	assert_string_equal(pair(DT_BY_THREAD), want);
+	if (!cost)
+		assert_string_equal(pair_in_pieces(), want);
 	unlink(trace_path);
 }
 
@@ -248,6 +284,18 @@ static void test_migration(void **state)
 {
 	gives("@ 0 1 E a 900 @ 1 1 E b 800 @ 0 1 E c 700 @ 2 1 X c 700 @ 1 1 X b 800 @ 0 1 X a 900",
 	      "c b 2 30-40\nb a 1 20-50\na - 0 10-60\n");
+}
+
+/* Switches: threads leave their cores, are elsewhere meanwhile, and come back there or on another.
+ */
+static void test_waits(void **state)
+{
+	gives("@ 0 1 E a 900 @ 0 2 S s 0 @ 0 1 S s 0 X a 900", "a - 0 10-40 waited 10\n");
+	gives("@ 0 1 E a 900 @ 1 3 E b 5000 @ 0 2 S s 0 @ 1 4 S s 0 @ 1 3 S s 0 X b 5000 "
+	      "@ 0 1 S s 0 X a 900",
+	      "b - 0 20-60 waited 10\na - 0 10-80 waited 40\n");
+	gives("@ 0 1 E a 900 @ 0 2 S s 0 @ 1 1 S s 0 @ 0 3 S s 0 @ 1 4 S s 0 @ 0 1 S s 0 X a 900",
+	      "a - 0 10-70 waited 20\n");
 }
 
 static void test_open(void **state)
@@ -309,6 +357,45 @@ static void test_tail(void **state)
 	/* the trace ends */
 	gives("E a 800 T a 800 b E b 800", "b a 1 30-30 open tailed\na - 0 10-30 open\n");
 	gives("E a 800 E b 700 X b 700 T a 800 b", "b a 1 20-30\na - 0 10-40 open\n");
+}
+
+/* Functions that move their return address: their exits are not at the sp of their entries. */
+static void test_moved(void **state)
+{
+	/* it takes its arguments off the stack, and returns */
+	gives("E m 900 E a 800 X a 820 E b 7f0 X b 7f0 X m 900",
+	      "a m 1 20-30\nb m 1 40-50\nm - 0 10-60\n");
+	/* it returns with something left on the stack for whoever called it */
+	gives("E m 900 E a 800 X a 7d0 E b 700 X b 700 X m 900",
+	      "a m 1 20-30\nb m 1 40-50\nm - 0 10-60\n");
+	/* it pushes arguments, and jumps to what is not recorded, or is */
+	gives("E m 900 E a 800 T a 7e0 E b 700 X b 700 X m 900",
+	      "a m 1 20-30 tail left\nb m 1 40-50 doubtful\nm - 0 10-60\n");
+	gives("E m 900 E a 800 T a 7e0 b E b 7e0 X b 7e0 X m 900",
+	      "a m 1 20-30 tail left\nb m 1 40-50 tailed\nm - 0 10-60\n");
+	/* those that have jumped to it ended with it */
+	gives("E m 900 E a 800 T a 800 b E b 800 T b 7e0 X m 900",
+	      "b a 2 40-50 tail tailed left\na m 1 20-50 tail left\nm - 0 10-60\n");
+	/* calls inside it are over by then, also those that were left */
+	gives("E m 900 E a 800 E b 700 X b 700 X a 820 X m 900",
+	      "b a 2 30-40\na m 1 20-50\nm - 0 10-60\n");
+	gives("E m 900 E a 800 E b 700 E c 600 X a 820 X m 900",
+	      "c b 3 40-50 unwound\nb a 2 30-50 unwound\na m 1 20-50\nm - 0 10-60\n");
+	/* in itself; and when the inner ones were left by an exception */
+	gives("E m 900 E a 800 E a 700 X a 720 X a 820 X m 900",
+	      "a a 2 30-40 recursive\na m 1 20-50\nm - 0 10-60\n");
+	gives("E m 900 E a 800 E b 780 E a 700 E a 600 X a 820 X m 900",
+	      "a a 4 50-60 unwound recursive\na b 3 40-60 unwound recursive\nb a 2 30-60 unwound\n"
+	      "a m 1 20-60\nm - 0 10-70\n");
+	/* without a call around both, it may be that of an earlier call, which the inner one has
+	 * been left for */
+	gives("E a 700 X a 800 X m 900",
+	      "a - 0 10-20 unwound\na - 0 20-20 no-entry\nm - 0 30-30 no-entry\n");
+	/* on a stack of its own size: what it is called in has a large frame */
+	gives("E m 100000 E a 80000 X a 80020 X m 100000", "a m 1 20-30\nm - 0 10-40\n");
+	/* what lies between was not recorded */
+	gives("E m 900 E a 800 L 2 X a 820 X m 900",
+	      "a m 1 20-30 loss\na m 1 30-30 no-entry loss\nm - 0 10-40 loss\n");
 }
 
 /* To what is not recorded, or not known: when that returned is not known. */
@@ -661,7 +748,7 @@ static void test_loss(void **state)
 	      "b - 0 30-40\nk m 1 20-50 loss\nm - 0 10-60 loss\n");
 	/* the ring loses, too, while the kernel does */
 	gives("@ 1 1 E m 900 E a 800 @ 1 2 l 3 5 E b 900 L 2 X b 900 @ 1 1 X a 800 X m 900",
-	      "b - 0 30-40 loss\na m 1 20-50 loss\nm - 0 10-60 loss\n");
+	      "b - 0 30-40 loss\na m 1 20-50 loss waited 10\nm - 0 10-60 loss waited 10\n");
 }
 
 /* ---- pauses ---- */
@@ -1465,6 +1552,7 @@ int main(void)
 		TEST(test_total_of_unfinished),
 		TEST(test_threads),
 		TEST(test_migration),
+		TEST(test_waits),
 		TEST(test_open),
 		TEST(test_attached),
 		TEST(test_kernel),
@@ -1472,6 +1560,7 @@ int main(void)
 		TEST(test_exec_live),
 		TEST(test_large_frame),
 		TEST(test_tail),
+		TEST(test_moved),
 		TEST(test_tail_unknown),
 		TEST(test_tail_chain),
 		TEST(test_entry_alone),

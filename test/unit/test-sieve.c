@@ -739,7 +739,7 @@ static void test_waits(void **state)
 				uint64_t a =
 					first[from] + any((uint32_t)(last[i + 1] - first[from]));
 				uint64_t b = a + any((uint32_t)(last[i + 1] + 20 - a)), held = 0;
-				uint64_t before = 0, behind = 0;
+				uint64_t before = 0, behind = 0, since = b;
 
 				for (unsigned w = 0; w < i + 2; w++) {
 					uint64_t begins = first[w] > a ? first[w] : a;
@@ -748,9 +748,18 @@ static void test_waits(void **state)
 					held += begins < ends ? ends - begins : 0;
 					ends = last[w] < a ? last[w] : a;
 					before += first[w] < ends ? ends - first[w] : 0;
-					if (last[w] <= b)
-						behind = last[w] > a && w % 3 ? b - last[w] : 0;
+					/* from its first wait on, it was about to make the record
+					 */
+					if (w % 3 && last[w] > a && last[w] <= b && since == b)
+						since = begins;
 				}
+				for (unsigned w = 0; w < i + 2; w++) {
+					uint64_t begins = first[w] > since ? first[w] : since;
+					uint64_t ends = last[w] < b ? last[w] : b;
+
+					behind += begins < ends ? ends - begins : 0;
+				}
+				behind = b - since - behind;
 				assert_int_equal(dt_sieve_held_before(t, a), before);
 				assert_int_equal(dt_sieve_held_between(t, a, b, UINT64_MAX), held);
 				assert_int_equal(dt_sieve_held_behind(t, a, b), behind);
