@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Describes a pc to the trace file when it first appears: function, kind of site, values with a
  * meaning. */
-#include "session/describe.h"
+#include "session/describe-work.h"
 #include "session/function-names.h"
 
 #include <ctype.h>
@@ -13,16 +13,12 @@
 #include "process/memory.h"
 #include "hook/target-modules.h"
 #include "hook/probes.h"
-#include "symbols/call.h"
 #include "symbols/described.h"
 #include "symbols/nameless.h"
 #include "symbols/pattern.h"
 #include "session/kernel-ranges.h"
 #include "session/thread-table.h"
 #include "session/sieve.h"
-
-#define ALL_VALUES 0x0f
-#define SIGNATURE  4096 /* bytes; longer signatures count as not known */
 
 static uint8_t place_bits(const struct dt_signature_value *v)
 {
@@ -34,16 +30,14 @@ static uint8_t place_bits(const struct dt_signature_value *v)
 	return bits;
 }
 
-/* Returns which values of a record have a meaning, by a signature: a bit for each place of the
- * parameters or of the result. */
-static uint8_t meant(const char *signature, bool result)
+uint8_t dt_describe_meant(const char *signature, bool result)
 {
 	struct dt_signature_value v;
 	const char *p = signature;
 	uint8_t bits = 0;
 
 	if (!dt_signature_result(signature, &v))
-		return ALL_VALUES;
+		return DT_DESCRIBE_ALL;
 	if (result) {
 		bits = place_bits(&v);
 		if (bits && v.failure.has_error)
@@ -52,8 +46,8 @@ static uint8_t meant(const char *signature, bool result)
 	}
 	while (dt_signature_next(&p, &v)) {
 		if (v.rest)
-			return ALL_VALUES; /* registers after those of the named parameters count,
-					      too */
+			return DT_DESCRIBE_ALL; /* registers after those of the named parameters
+					      count, too */
 		bits |= place_bits(&v);
 	}
 	return bits;
@@ -64,8 +58,6 @@ static uint8_t meant(const char *signature, bool result)
 #define TYPE_TEXT  (256 << 10) /* longer descriptions are left out */
 #define TYPE_DEPTH 8
 
-static void number_types(struct dt_session *s, struct dt_file *f, char *text, unsigned depth);
-
 /* Returns the row of a type, which is written when it is first met; 0: it is not described. */
 static int64_t new_type_row(struct dt_session *s, struct dt_file *f, uint64_t key, unsigned depth)
 {
@@ -73,7 +65,7 @@ static int64_t new_type_row(struct dt_session *s, struct dt_file *f, uint64_t ke
 	int64_t row = 0;
 
 	if (text && dt_described_type(f ? dt_file_symtab(f) : NULL, key, text, TYPE_TEXT)) {
-		number_types(s, f, text, depth + 1);
+		dt_describe_types(s, f, text, depth + 1);
 		row = dt_store_type(s->store, text, NULL);
 	}
 	free(text);
@@ -102,7 +94,7 @@ static int64_t type_row(struct dt_session *s, struct dt_file *f, uint64_t key, u
 
 /* Replaces the keys of types in a signature or a description by rows of the trace file; the text
  * never gets longer. */
-static void number_types(struct dt_session *s, struct dt_file *f, char *text, unsigned depth)
+void dt_describe_types(struct dt_session *s, struct dt_file *f, char *text, unsigned depth)
 {
 	char *out = text, row[24];
 
@@ -196,8 +188,7 @@ static const struct dt_elf_site *site_of(const struct dt_elf *elf, uint64_t pc)
 	return site && site->back && site->address + site->back == pc ? site : NULL;
 }
 
-/* Writes the row of a function, and returns its number; -1: it can not be written. */
-static int64_t put_function(struct dt_session *s, const struct dt_function_row *f)
+int64_t dt_describe_function(struct dt_session *s, const struct dt_function_row *f)
 {
 	int64_t row = dt_store_function(s->store, f, NULL);
 
@@ -231,7 +222,7 @@ static int64_t function_row(struct dt_session *s, const struct dt_module *m, uin
 	}
 	if (!out.file)
 		out.file = "";
-	row = put_function(s, &out);
+	row = dt_describe_function(s, &out);
 	return row < 0 ? 0 : row;
 }
 
@@ -249,7 +240,7 @@ static const struct dt_function *function_at(struct dt_session *s, const struct 
 	if (!m->file->probed && (reason = strrchr(signature, '!')) &&
 	    (reason = strchr(reason, '@')))
 		*reason = '\0';
-	number_types(s, m->file, signature, 0);
+	dt_describe_types(s, m->file, signature, 0);
 	return f;
 }
 
@@ -258,7 +249,7 @@ int64_t dt_describe_caller(struct dt_session *s, const struct dt_module *m, uint
 {
 	struct dt_symtab *symtab = dt_file_symtab(m->file);
 	const struct dt_function *f = symtab ? dt_symtab_find(symtab, address) : NULL;
-	char signature[SIGNATURE];
+	char signature[DT_DESCRIBE_SIGNATURE];
 
 	start = f ? f->address : start ? start : address;
 	f = function_at(s, m, start, signature, sizeof(signature));
@@ -292,7 +283,7 @@ static void describe_event(struct dt_session *s, const struct dt_module *m,
 			   struct dt_site_row *row)
 {
 	const struct dt_elf_event *v = &m->file->elf->event[site->event];
-	char signature[SIGNATURE];
+	char signature[DT_DESCRIBE_SIGNATURE];
 	const struct dt_function *f =
 		function_at(s, m, site->address, signature, sizeof(signature));
 
@@ -306,10 +297,8 @@ static void describe_event(struct dt_session *s, const struct dt_module *m,
 		name_event(s, v);
 }
 
-/* Writes the signature of one of a point's records, with the values from `first' on:
- * "rax:p@0,count:i4@1;v". */
-static void point_signature(const struct dt_point *point, unsigned first, unsigned text, char *out,
-			    size_t size)
+void dt_describe_point_signature(const struct dt_point *point, unsigned first, unsigned text,
+				 char *out, size_t size)
 {
 	size_t n = 0;
 
@@ -354,7 +343,7 @@ void dt_describe_name(const struct dt_module *m, const struct dt_point *point, c
  */
 static void describe_own(struct dt_session *s, const struct dt_module *m, uint64_t address)
 {
-	char signature[SIGNATURE];
+	char signature[DT_DESCRIBE_SIGNATURE];
 	const struct dt_function *f = function_at(s, m, address, signature, sizeof(signature));
 
 	if (f && f->address == address)
@@ -380,8 +369,8 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 	while (first + values < point->items && !point->item[first + values].only_text)
 		values++;
 	dt_describe_name(m, point, name, sizeof(name));
-	point_signature(point, first, text, signature, sizeof(signature));
-	number_types(s, m->file, signature, 0);
+	dt_describe_point_signature(point, first, text, signature, sizeof(signature));
+	dt_describe_types(s, m->file, signature, 0);
 	if (dt_file_symtab(m->file))
 		dt_symtab_line(m->file->symtab, point->site.address, &f.file, &f.line);
 	if (!f.file)
@@ -393,10 +382,10 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 					       : DT_SITE_POINT;
 	if (row->kind != DT_SITE_POINT)
 		describe_own(s, m, f.address - m->bias);
-	row->values = text || values > 4 ? ALL_VALUES : (uint8_t)((1u << values) - 1);
+	row->values = text || values > 4 ? DT_DESCRIBE_ALL : (uint8_t)((1u << values) - 1);
 	if (text == DT_CAPTURE_LEAVING)
 		row->values = 0;
-	out = put_function(s, &f);
+	out = dt_describe_function(s, &f);
 	row->function = out < 0 ? 0 : out;
 }
 
@@ -421,179 +410,7 @@ static void describe_constant(struct dt_session *s, const struct dt_module *m,
 		describe_own(s, m, address - m->bias);
 	row->kind = DT_SITE_POINT_MORE;
 	row->values = 1;
-	out = put_function(s, &f);
-	row->function = out < 0 ? 0 : out;
-}
-
-/* Returns the row of the kernel or of one of its modules, written when it is first met; 0: it has
- * none. */
-static int64_t kernel_module(struct dt_session *s, const char *name)
-{
-	struct dt_module_row m = {.low = 1ull << 63, .high = ~0ull, .build_id = ""};
-	char path[160];
-
-	for (size_t i = 0; i < s->kernel_modules; i++)
-		if (strcmp(s->kernel_module[i].name, name) == 0)
-			return s->kernel_module[i].row;
-	dt_format(path, sizeof(path), "[%s]", name);
-	m.path = path;
-	if (s->kernel_modules < sizeof(s->kernel_module) / sizeof(*s->kernel_module)) {
-		struct dt_kernel_module *k = &s->kernel_module[s->kernel_modules++];
-
-		dt_format(k->name, sizeof(k->name), "%s", name);
-		k->row = dt_store_module(s->store, &m, NULL);
-		return k->row < 0 ? 0 : k->row;
-	}
-	return 0;
-}
-
-/* Describes a record of a tracepoint in the kernel. */
-static void describe_kernel_point(struct dt_session *s, const struct dt_point *point,
-				  unsigned first, struct dt_site_row *row)
-{
-	char name[512], signature[4 * sizeof(struct dt_label) + 64];
-	struct dt_kernel_symbol symbol = {
-		.address = point->site.address, .name = "?", .module = "vmlinux"};
-	bool constant = first == DT_KERNEL_CONST;
-	struct dt_function_row f = {.address = point->site.address,
-				    .name = name,
-				    .file = "",
-				    .signature = signature,
-				    .variant =
-					    (point->id + 1) * 64ull + (constant ? 63 : first * 2)};
-	unsigned values = constant ? 1 : point->items - first < 4 ? point->items - first : 4;
-	int64_t out;
-
-	dt_kernel_symbol(s->kernel, point->site.address, &symbol);
-	f.module = kernel_module(s, symbol.module);
-	if (symbol.address == point->site.address)
-		dt_format(name, sizeof(name), "%s", symbol.name);
-	else
-		dt_format(name, sizeof(name), "%s+%lx", symbol.name,
-			  (unsigned long)(point->site.address - symbol.address));
-	if (constant)
-		dt_format(signature, sizeof(signature), "const:p@0;v");
-	else
-		point_signature(point, first, false, signature, sizeof(signature));
-	row->pc = point->site.address;
-	row->kind = first ? DT_SITE_POINT_MORE : DT_SITE_POINT;
-	row->values = (uint8_t)((1u << values) - 1);
-	out = put_function(s, &f);
-	row->function = out < 0 ? 0 : out;
-}
-
-/* Writes the row of a system call, or with a variant of something in it. */
-static int64_t call_row(struct dt_session *s, const struct dt_call_info *c, uint64_t variant,
-			const char *signature)
-{
-	static const char *const module[] = {"syscall", "syscall32", "syscallx32"};
-	struct dt_function_row f = {.module = kernel_module(s, module[c->kind]),
-				    .address = DT_BPF_CALL_PC(c->kind, c->number),
-				    .size = 1,
-				    .name = c->name,
-				    .file = "",
-				    .signature = signature,
-				    .variant = variant};
-	int64_t out = put_function(s, &f);
-
-	return out < 0 ? 0 : out;
-}
-
-/* Describes a record of a system call that is recorded in full. */
-static void describe_call(struct dt_session *s, const struct dt_record *r, struct dt_site_row *row)
-{
-	struct dt_call_info c = {.number = DT_BPF_SIGNALS, .name = "signal"};
-	char signature[SIGNATURE] = "sig:i4@0,si_code:i4@1,si_pid:i4@2,si_status:i4@3;v";
-	uint64_t own = r->pc & ~0xffffull;
-	unsigned part = DT_BPF_PART_OF(r->pc), item = DT_BPF_PART_ITEM(r->pc);
-	unsigned number = DT_BPF_CALL_NUMBER(r->pc);
-
-	if (number == DT_BPF_SIGNALS)
-		dt_call_signals(signature, sizeof(signature));
-	else if (!dt_call_find(DT_BPF_CALL_KIND(r->pc), number, &c))
-		return;
-	else
-		dt_call_signature(&c, signature, sizeof(signature));
-	number_types(s, NULL, signature, 0);
-	row->pc = own;
-	row->function = call_row(s, &c, 0, signature);
-	row->kind = r->kind == DT_ENTRY	  ? DT_SITE_ENTRY
-		    : r->kind == DT_EXIT  ? DT_SITE_RETURN
-		    : r->kind == DT_POINT ? DT_SITE_POINT
-					  : DT_SITE_MORE;
-	if (r->kind == DT_ENTRY || r->kind == DT_EXIT)
-		row->values = meant(signature, r->kind == DT_EXIT);
-	if (r->kind != DT_MORE)
-		return;
-	row->pc = r->pc;
-	row->kind = part == DT_BPF_HEAD	     ? DT_SITE_POINT_BUFFER
-		    : part == DT_BPF_PIECE   ? DT_SITE_POINT_TEXT
-		    : part == DT_BPF_LEAVING ? DT_SITE_POINT_LEAVING
-					     : DT_SITE_POINT_MORE;
-	if (part == DT_BPF_LEAVING) {
-		row->values = 0;
-		row->function = call_row(s, &c, (r->pc & 0xffff) + 1, ";v");
-		return;
-	}
-	if (part == DT_BPF_FURTHER)
-		dt_call_further(&c, signature, sizeof(signature));
-	else
-		dt_call_item(&c, item, signature, sizeof(signature));
-	number_types(s, NULL, signature, 0);
-	row->values = part == DT_BPF_FURTHER ? meant(signature, false) : ALL_VALUES;
-	row->function = call_row(s, &c, (r->pc & 0xffff) + 1, signature);
-}
-
-/* Describes a record from a function of the kernel or of one of its modules. */
-static void describe_kernel(struct dt_session *s, const struct dt_record *r,
-			    struct dt_site_row *row)
-{
-	char signature[SIGNATURE];
-	struct dt_kernel_symbol symbol;
-	struct dt_function_row f;
-	const struct dt_point *point;
-	unsigned first;
-	int64_t out;
-
-	point = dt_kernel_point(s->kernel, r->pc, &first);
-	if (point) {
-		describe_kernel_point(s, point, first, row);
-		return;
-	}
-	if (DT_BPF_IS_CALL(r->pc)) {
-		describe_call(s, r, row);
-		return;
-	}
-	if (!dt_kernel_symbol(s->kernel, r->pc, &symbol))
-		return;
-	if (r->kind == DT_MORE) { /* only CONST adds something to a function's record */
-		f = (struct dt_function_row){.module = kernel_module(s, symbol.module),
-					     .address = symbol.address,
-					     .name = symbol.name,
-					     .file = "",
-					     .signature = "const:p@0;v",
-					     .variant = 63};
-		row->kind = DT_SITE_POINT_MORE;
-		row->values = 1;
-		out = put_function(s, &f);
-		row->function = out < 0 ? 0 : out;
-		return;
-	}
-	dt_kernel_signature(s->kernel, symbol.name, signature, sizeof(signature));
-	number_types(s, NULL, signature, 0);
-	f = (struct dt_function_row){.module = kernel_module(s, symbol.module),
-				     .address = symbol.address,
-				     .size = symbol.end - symbol.address,
-				     .name = symbol.name,
-				     .file = "",
-				     .signature = signature};
-	row->kind = r->kind == DT_ENTRY	  ? DT_SITE_ENTRY
-		    : r->kind == DT_EXIT  ? DT_SITE_RETURN
-		    : r->kind == DT_POINT ? DT_SITE_POINT
-					  : DT_SITE_MORE;
-	if (signature[0] && (r->kind == DT_ENTRY || r->kind == DT_EXIT))
-		row->values = meant(signature, r->kind == DT_EXIT);
-	out = put_function(s, &f);
+	out = dt_describe_function(s, &f);
 	row->function = out < 0 ? 0 : out;
 }
 
@@ -661,17 +478,17 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	const struct dt_function *f;
 	const struct dt_point *point;
 	struct dt_module *m;
-	char signature[SIGNATURE];
+	char signature[DT_DESCRIBE_SIGNATURE];
 	struct dt_target *t;
 	unsigned first, text;
 
 	row->function = 0;
 	row->kind = DT_SITE_UNKNOWN;
-	row->values = r->kind == DT_EXIT ? 1 : ALL_VALUES;
+	row->values = r->kind == DT_EXIT ? 1 : DT_DESCRIBE_ALL;
 	row->target = 0;
 	row->entered = false;
 	if (s->kernel && dt_kernel_address(r->pc)) {
-		describe_kernel(s, r, row);
+		dt_describe_kernel(s, r, row);
 		return;
 	}
 	m = locate(s, r, &t);
@@ -729,7 +546,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	if (row->kind == DT_SITE_ENTRY_JUMPS && site->target)
 		row->target = m->bias + site->target;
 	if (signature[0])
-		row->values = meant(signature, r->kind == DT_EXIT);
+		row->values = dt_describe_meant(signature, r->kind == DT_EXIT);
 	/* errno, also for a function that has jumped here and ends with this exit */
 	if (row->kind == DT_SITE_RETURN && dt_file_sets_errno(m->file))
 		row->values |= 1u << DT_ERRNO_VALUE;

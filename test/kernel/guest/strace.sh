@@ -23,7 +23,8 @@ detach_all() {
 beside_strace() {
 	name=$1
 	shift
-	rm -rf /tmp/both && mkdir /tmp/both
+	rm -rf /tmp/both
+	mkdir /tmp/both
 	attach_all
 	/usr/bin/strace -ff -y -s 256 -o /tmp/both/st "$@" >/tmp/printed 2>&1 || true
 	sleep 0.3
