@@ -134,6 +134,19 @@ static void fold_ended(struct dt_session *s)
 	malloc_trim(0); /* each process had megabytes */
 }
 
+/* Gives up what the trace file and the sieve hold for a process, unless it goes on with another
+ * program: an execve ends a target, and the next one has the same id. */
+static void give_up(struct dt_session *s, const struct dt_target *t)
+{
+	for (const struct dt_target *u = s->first; u; u = u->next)
+		if (u != t && u->id == t->id)
+			return;
+	if (s->sieve)
+		dt_sieve_leave(s->sieve, t->id, dt_ticks());
+	else if (s->store)
+		dt_store_leave(s->store, t->id);
+}
+
 /* Lets go the processes whose records have been read. With a log, their names may still be asked
  * for. */
 static void let_go(struct dt_session *s)
@@ -143,10 +156,7 @@ static void let_go(struct dt_session *s)
 			dt_target_leave(t);
 		if (t->left && (!s->has_log || is_covered(s, t))) {
 			*p = t->next;
-			if (s->sieve)
-				dt_sieve_leave(s->sieve, t->id, dt_ticks());
-			else if (s->store)
-				dt_store_leave(s->store, t->id);
+			give_up(s, t);
 			dt_target_close(t);
 		} else {
 			p = &t->next;

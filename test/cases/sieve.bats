@@ -527,3 +527,20 @@ left() {
 	wait $program
 	grep -qE "^[1-9][0-9]* calls of 1 functions left out: --filter '-work'$" top || { cat top; false; }
 }
+
+@test "sieve: a call that is open when its process's earlier program is given up is known to its end" {
+	gcc -O1 -g -xc -o long - <<-'C'
+		#include <unistd.h>
+		static volatile int sink;
+		__attribute__((noipa)) int inner(int n) { usleep(20000); return sink += n; }
+		__attribute__((noipa)) int outer(void) { for (int i = 0; i < 250; i++) inner(i); return sink; }
+		int main(void) { return outer() == 0; }
+	C
+	# the shell's records have been read, and it is let go, long before outer() ends
+	devtrace record -f -F '*' --filter 'inner' -o e.db sh -c '/bin/true; exec ./long'
+	[ "$(devtrace sql -n e.db "SELECT count(*) FROM calls WHERE function = 'inner' AND ended = 'returned'")" = 250 ]
+	[ "$(devtrace sql -n e.db "SELECT count(*) FROM calls WHERE function = 'outer'")" = 0 ]
+	# one call, of which the time is known
+	[ "$(devtrace report --left-out --json e.db 2>/dev/null | grep '"outer"' | grep -oE '"(calls|timed)": *[0-9]+' | grep -oE '[0-9]+$' | xargs)" = '1 1' ]
+	devtrace check e.db
+}
