@@ -13,8 +13,9 @@
 /* Returns which values of a record have a meaning, by a signature: a bit for each place of the
  * parameters or of the result. */
 uint8_t dt_describe_meant(const char *signature, bool result);
-/* Writes the types that a text names by their keys in a file, and puts their rows in place of the
- * keys. depth: of types in types, 0 at first. */
+/* Replaces the keys of types in a signature or a description, which are those of a file, by rows of
+ * the trace file, and writes these; the text never gets longer. depth: of types in types, 0 at
+ * first. */
 void dt_describe_types(struct dt_session *s, struct dt_file *f, char *text, unsigned depth);
 /* Writes the row of a function, and returns its number; -1: it can not be written. */
 int64_t dt_describe_function(struct dt_session *s, const struct dt_function_row *f);

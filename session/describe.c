@@ -92,8 +92,6 @@ static int64_t type_row(struct dt_session *s, struct dt_file *f, uint64_t key, u
 	return row;
 }
 
-/* Replaces the keys of types in a signature or a description by rows of the trace file; the text
- * never gets longer. */
 void dt_describe_types(struct dt_session *s, struct dt_file *f, char *text, unsigned depth)
 {
 	char *out = text, row[24];

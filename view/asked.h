@@ -51,6 +51,9 @@ void dt_answer_activities(struct dt_asked *a);
  * something (dt_view_change()). */
 void dt_answer_note(struct dt_asked *a);
 
+/* Adds the sums of those of n tracks that have anything, as JSON objects with commas between; the
+ * page knows their names. */
+void dt_track_sums(struct dt_asked *a, const struct dt_track_sum *sum, uint32_t n);
 /* Adds a track's name to the answer, as a JSON string. */
 void dt_track_name(struct dt_asked *a, const struct dt_track *t);
 

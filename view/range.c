@@ -58,28 +58,6 @@ static void functions(struct dt_asked *a, const struct dt_clip *c)
 	dt_json_print(out, "]");
 }
 
-/* Adds the tracks that have anything, by number: the page knows their names. */
-static void tracks(struct dt_asked *a, const struct dt_clip *c)
-{
-	struct dt_json *out = &a->answer->text;
-	bool any = false;
-
-	dt_json_print(out, ",\"tracks\":[");
-	for (uint32_t t = 0; t < c->tracks; t++) {
-		const struct dt_track_sum *x = &c->track[t];
-
-		if (!x->count)
-			continue;
-		dt_json_print(out,
-			      "%s{\"track\":%u,\"count\":%lu,\"busy\":%lu,\"low\":\"%lu\",\"high\":"
-			      "\"%lu\"}",
-			      any ? "," : "", t, (unsigned long)x->count, (unsigned long)x->busy,
-			      (unsigned long)x->low, (unsigned long)x->high);
-		any = true;
-	}
-	dt_json_print(out, "]");
-}
-
 /* ---- ways ---- */
 
 static int greatest_first(const void *a, const void *b)
@@ -190,7 +168,9 @@ void dt_answer_range(struct dt_asked *a)
 	}
 	dt_json_print(&a->answer->text, "{");
 	functions(a, &c);
-	tracks(a, &c);
+	dt_json_print(&a->answer->text, ",\"tracks\":[");
+	dt_track_sums(a, c.track, c.tracks);
+	dt_json_print(&a->answer->text, "]");
 	if (c.want_ways && ways(a, &c) < 0) {
 		dt_refuse(a, 500, "out of memory");
 		goto out;

@@ -31,13 +31,12 @@ static void functions(struct dt_asked *a, const struct dt_stats *s)
 	}
 }
 
-/* Adds the tracks that have anything, by number: the page knows their names. */
-static void sums(struct dt_asked *a, const struct dt_track_sum *sum)
+void dt_track_sums(struct dt_asked *a, const struct dt_track_sum *sum, uint32_t n)
 {
 	struct dt_json *out = &a->answer->text;
 	bool any = false;
 
-	for (uint32_t t = 0; t < a->p->pyramid->tracks; t++) {
+	for (uint32_t t = 0; t < n; t++) {
 		const struct dt_track_sum *x = &sum[t];
 
 		if (!x->count)
@@ -68,7 +67,7 @@ void dt_answer_stats(struct dt_asked *a)
 	dt_json_print(&a->answer->text, "{\"functions\":[");
 	functions(a, &s);
 	dt_json_print(&a->answer->text, "],\"tracks\":[");
-	sums(a, sum);
+	dt_track_sums(a, sum, a->p->pyramid->tracks);
 	dt_json_print(&a->answer->text, "]}");
 out:
 	dt_stats_free(&s);

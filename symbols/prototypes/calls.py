@@ -16,7 +16,8 @@ import re
 import subprocess
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from tables import HERE, write
+
 KINDS = (('64', '-m64'), ('32', '-m32'), ('x32', '-mx32'))
 X32 = 0x40000000
 INCLUDE = ''.join(f'#include <{h}>\n' for h in (
@@ -374,14 +375,6 @@ class Writer:
             typed = 'v' if name.startswith('exit') else 'i8'
         symbol = ('+' if small else '') + base
         return f'{kind} {number} {name} {symbol}({",".join(out)}){typed}'
-
-
-def write(name, lines, what):
-    with open(os.path.join(HERE, name), 'w', encoding='utf-8') as f:
-        f.write(f'/* SPDX-License-Identifier: MIT */\n/* {what} Made by symbols/prototypes/calls.py; '
-                'do not change it by hand. */\n')
-        for line in lines:
-            f.write('"' + line.replace('\\', '\\\\').replace('"', '\\"') + '\\n"\n')
 
 
 def main():

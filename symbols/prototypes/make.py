@@ -21,7 +21,8 @@ import tempfile
 import clang.cindex as cindex
 from clang.cindex import CursorKind, TypeKind
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from tables import HERE, write
+
 INTEGERS = {TypeKind.SHORT: 'i2', TypeKind.INT: 'i4', TypeKind.LONG: 'i8', TypeKind.LONGLONG: 'i8',
             TypeKind.UCHAR: 'u1', TypeKind.USHORT: 'u2', TypeKind.UINT: 'u4', TypeKind.ULONG: 'u8',
             TypeKind.ULONGLONG: 'u8', TypeKind.SCHAR: 'i1', TypeKind.CHAR_S: 'c', TypeKind.BOOL: 'b',
@@ -380,14 +381,6 @@ def line_of(name, prototype, uses, structures, reads, outputs, streams, rules):
     if variadic:
         text.append('...' + stream_of(f'{name}....', streams, parameters))
     return f'{name}({",".join(text)}){result}'
-
-
-def write(name, lines, what):
-    with open(os.path.join(HERE, name), 'w', encoding='utf-8') as f:
-        f.write(f'/* SPDX-License-Identifier: MIT */\n/* {what} Made by symbols/prototypes/make.py; '
-                'do not change it by hand. */\n')
-        for line in lines:
-            f.write('"' + line.replace('\\', '\\\\').replace('"', '\\"') + '\\n"\n')
 
 
 def main():
