@@ -159,5 +159,5 @@ int dt_hand_over(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps, uint
 	fd = received(&page);
 	return fd >= 0 ? fd
 		       : dt_fail(e, "the process has not received the session's memory: it has "
-				    "too many open files");
+				    "too many open files (ulimit -n)");
 }
