@@ -72,7 +72,8 @@ cat >"$work/boot" <<-'B'
 	mount -t cgroup2 cgroup2 "$r/sys/fs/cgroup" || exit
 	exec chroot "$r" env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd
 B
-cd / && unshare --fork --kill-child -pmuiC bash "$work/boot" "$r" >"$work/boot.log" 2>&1 </dev/null &
+# exec: the process that is waited for below is unshare, whose child systemd is
+(cd / && exec unshare --fork --kill-child -pmuiC bash "$work/boot" "$r" >"$work/boot.log" 2>&1 </dev/null) &
 for _ in {1..100}; do
 	first=$(pgrep -P $! -x systemd) && break
 	sleep 0.1
