@@ -10,7 +10,7 @@
 #include "core/record.h"
 
 #define DT_SESSION_MAGIC   0x7472616365763164ull
-#define DT_SESSION_VERSION 4		/* of the shared memory's layout */
+#define DT_SESSION_VERSION 5		/* of the shared memory's layout */
 #define DT_CONTROL_SIZE	   0x20000u	/* bytes kept for struct dt_control at the start */
 #define DT_RING_HEAD	   4096u	/* bytes kept for struct dt_ring before a ring's records */
 #define DT_NO_LIMIT	   (1ull << 62) /* a dt_ring.limit that is never reached */

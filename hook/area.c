@@ -47,13 +47,14 @@ static int write_blob(int mem, uint64_t area, const uint64_t jumps[2], const str
 	struct dt_kept_block kept;
 
 	memcpy(image, dt_blob_image, size);
-	dt_blob_relocate(image, size, area);
+	dt_blob_relocate(image, size, area, g);
 	head->cores = g->cores;
 	head->stride = g->stride;
 	head->mask = g->ring_size - 1;
 	head->jumps[0] = jumps[0];
 	head->jumps[1] = jumps[1];
-	head->table = area + DT_AREA_SESSION + g->bytes + dt_hooks_size(g->cores);
+	head->session = dt_area_session(area, g);
+	head->table = head->session + g->bytes + dt_hooks_size(g->cores);
 	if (dt_memory_write(mem, area + DT_AREA_CODE, image, sizeof(image)) < 0)
 		return -1;
 	/* PR_GET_TSC has written there whether the thread may read the clock */
@@ -67,15 +68,22 @@ static int write_blob(int mem, uint64_t area, const uint64_t jumps[2], const str
 	return dt_memory_write(mem, area + DT_AREA_PROCESS, &block, sizeof(block));
 }
 
-static uint64_t area_size(const struct dt_geometry *g)
+/* Returns the bytes of the area that is at `area', or is to be. */
+static uint64_t area_size(uint64_t area, const struct dt_geometry *g)
 {
-	return DT_AREA_SESSION + g->bytes + dt_hooks_size(g->cores) + DT_TABLE_SIZE;
+	return dt_area_session(area, g) - area + g->bytes + dt_hooks_size(g->cores) + DT_TABLE_SIZE;
+}
+
+/* Returns the bytes that an area has at most, wherever it is. */
+static uint64_t area_room(const struct dt_geometry *g)
+{
+	return DT_AREA_SESSION + DT_HUGE_PAGE + g->bytes + dt_hooks_size(g->cores) + DT_TABLE_SIZE;
 }
 
 int dt_area_make_hooks(int mem, uint64_t area, const struct dt_geometry *g,
 		       const struct dt_thread_offsets *o, struct dt_error *e)
 {
-	uint64_t at = area + DT_AREA_SESSION + g->bytes, length = dt_hooks_size(g->cores);
+	uint64_t at = dt_area_session(area, g) + g->bytes, length = dt_hooks_size(g->cores);
 	unsigned char image[DT_CODE_SIZE];
 	unsigned char *out = calloc(1, length);
 	struct dt_blob *head = (struct dt_blob *)image;
@@ -190,7 +198,7 @@ bool dt_area_code(const struct dt_geometry *g, uint64_t area, unsigned i, uint64
 {
 	if (i > 1)
 		return false;
-	*low = i == 0 ? area : area + DT_AREA_SESSION + g->bytes;
+	*low = i == 0 ? area : dt_area_session(area, g) + g->bytes;
 	*high = i == 0 ? area + DT_CODE_SIZE : *low + dt_hooks_size(g->cores);
 	return true;
 }
@@ -349,6 +357,7 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 		       const struct dt_shared *shared, uint64_t area, const char *path, int fd,
 		       struct dt_error *e)
 {
+	uint64_t session = dt_area_session(area, &shared->geometry);
 	uint64_t bytes = shared->geometry.bytes, has = path ? DT_INJECTED_FD : (uint64_t)fd;
 	size_t first = path ? 0 : 1;
 	struct dt_injected_call call[] = {
@@ -359,8 +368,8 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 		 false},
 		{"mapping the rings",
 		 SYS_mmap,
-		 {area + DT_AREA_SESSION, bytes, PROT_READ | PROT_WRITE,
-		  MAP_SHARED | MAP_FIXED | MAP_POPULATE, has, 0},
+		 {session, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE,
+		  has, 0},
 		 0,
 		 false},
 		{"closing the session's memory", SYS_close, {has}, 0, true},
@@ -375,11 +384,7 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 		 {area + DT_AREA_PROCESS, PAGE, MADV_WIPE_ON_FORK},
 		 0,
 		 false},
-		{"marking the rings",
-		 SYS_madvise,
-		 {area + DT_AREA_SESSION, bytes, MADV_DONT_DUMP},
-		 0,
-		 true},
+		{"marking the rings", SYS_madvise, {session, bytes, MADV_DONT_DUMP}, 0, true},
 		{"asking for the clock",
 		 SYS_prctl,
 		 {PR_GET_TSC, area + DT_AREA_KEPT + offsetof(struct dt_kept_block, asks_clock)},
@@ -487,21 +492,20 @@ int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *share
 		    const uint64_t near[2], uint64_t *area, struct dt_error *e)
 {
 	const struct dt_geometry *g = &shared->geometry;
-	uint64_t bytes = area_size(g);
 	uint64_t at, jumps[2] = {0};
 	struct dt_maps maps;
 
 	if (dt_maps_read(pid, &maps, e) < 0)
 		return -1;
-	at = pick_low(&maps, bytes);
+	at = pick_low(&maps, area_room(g));
 	if (!at) {
 		dt_fail(e,
 			"process %d has no %lu MiB of free addresses below 2 GiB; make the rings "
 			"smaller (-b)",
-			pid, (unsigned long)(bytes >> 20));
+			pid, (unsigned long)(area_room(g) >> 20));
 		goto fail;
 	}
-	if (reserve(pid, tid, mem, &maps, at, bytes, e) < 0)
+	if (reserve(pid, tid, mem, &maps, at, area_size(at, g), e) < 0)
 		goto fail;
 	for (int i = 0; i < 2; i++) {
 		if (near[i] <= DT_AREA_TOP)
@@ -534,17 +538,17 @@ int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, si
 	struct dt_maps maps;
 	char *at;
 
-	*bytes = area_size(g);
 	if (dt_maps_read(getpid(), &maps, e) < 0)
 		return -1;
-	*area = pick_low(&maps, *bytes);
+	*area = pick_low(&maps, area_room(g));
+	*bytes = area_size(*area, g);
 	dt_maps_free(&maps);
 	at = mmap((void *)*area, *bytes, PROT_READ | PROT_EXEC,
 		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (!*area || at != (char *)*area)
 		return dt_fail(e, "no free addresses below 2 GiB");
-	if (mmap(at + DT_AREA_SESSION, g->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		 shared->fd, 0) == MAP_FAILED ||
+	if (mmap((void *)dt_area_session(*area, g), g->bytes, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED, shared->fd, 0) == MAP_FAILED ||
 	    mmap(at + DT_AREA_PROCESS, PRIVATE, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
 	    write_blob(mem, *area, (uint64_t[2]){0}, g, getpid()) < 0) {
@@ -557,7 +561,7 @@ int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, si
 int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, const struct dt_geometry *g,
 		   bool threads_stay, struct dt_error *e)
 {
-	uint64_t part[4][2] = {{0, PAGE}, {0, PAGE}, {area, area_size(g)}};
+	uint64_t part[4][2] = {{0, PAGE}, {0, PAGE}, {area, area_size(area, g)}};
 	struct dt_blob head;
 	struct dt_maps maps;
 	int rc = 0;
@@ -571,7 +575,7 @@ int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, const struct dt
 	if (threads_stay) {
 		part[2][1] = DT_AREA_THREADS;
 		part[3][0] = area + DT_AREA_SESSION;
-		part[3][1] = area_size(g) - DT_AREA_SESSION;
+		part[3][1] = area_size(area, g) - DT_AREA_SESSION;
 	}
 	for (int i = 0; i < 4 && rc == 0; i++) {
 		struct dt_injected_call call = {
@@ -596,4 +600,12 @@ uint64_t dt_area_find(int mem, const struct dt_maps *maps)
 			return maps->map[i].low;
 	}
 	return 0;
+}
+
+uint64_t dt_area_session_of(int mem, uint64_t area)
+{
+	uint64_t session = 0;
+
+	dt_memory_read(mem, area + offsetof(struct dt_blob, session), &session, sizeof(session));
+	return session;
 }

@@ -34,6 +34,9 @@ int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, const struct dt
  * head; 0: there is none. */
 uint64_t dt_area_find(int mem, const struct dt_maps *maps);
 
+/* Returns where the head of an area says that the session's memory is; 0: it can not be read. */
+uint64_t dt_area_session_of(int mem, uint64_t area);
+
 /* Writes the rseq hooks into the area, for threads with the offsets *o. The slow hooks need no such
  * step. */
 int dt_area_make_hooks(int mem, uint64_t area, const struct dt_geometry *g,

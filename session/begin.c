@@ -119,7 +119,7 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 {
 	struct dt_shared_old old;
 	struct dt_maps maps;
-	uint64_t area;
+	uint64_t area, session;
 	size_t left;
 	int rc;
 
@@ -129,13 +129,14 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 	dt_maps_free(&maps);
 	if (!area)
 		return 0;
-	if (!dt_shared_old(t->mem, area + DT_AREA_SESSION, &old))
+	session = dt_area_session_of(t->mem, area);
+	if (!dt_shared_old(t->mem, session, &old))
 		old.fits = old.lives = false;
 	if (old.lives)
 		return dt_fail(e, "process %d is already traced, by devtrace process %u", t->pid,
 			       old.controller);
 	/* the process may have written there whatever it likes */
-	if (!old.fits)
+	if (!old.fits || session != dt_area_session(area, &old.geometry))
 		return dt_fail(
 			e,
 			"process %d has memory of an earlier session that this devtrace can not take "

@@ -408,6 +408,7 @@ static void host_counters(void *ctx, struct dt_counters *n)
 	struct dt_shared_counts c = dt_domains_counts(s);
 	struct dt_log *l = &s->log;
 	uint64_t in = s->ring_lost_in, out = s->ring_lost_out;
+	const struct dt_target *t;
 
 	dt_shared_each(&s->targets.shared, m)
 		for (unsigned i = 0; i <= m->geometry.cores; i++) {
@@ -425,8 +426,8 @@ static void host_counters(void *ctx, struct dt_counters *n)
 	n->in = in + l->in;
 	n->out = out + l->out;
 	pthread_mutex_unlock(&l->lock);
-	n->log = s->first && dt_places_reference(s) ? dt_places_reference(s)->area + DT_AREA_SESSION
-						    : 0;
+	t = s->first ? dt_places_reference(s) : NULL;
+	n->log = t ? dt_area_session(t->area, t->geometry) : 0;
 	n->frozen = s->frozen;
 	n->armed = s->device.arm.set;
 }

@@ -15,8 +15,9 @@
  * does not reach the area.
  *
  * The blob is linked twice, at 0 and at DT_BLOB_OTHER: where the two images differ there is an
- * address to be relocated. Other words to be filled in are listed as fixups. The blob consists of
- * target/hook.S, target/inside.c and the folder target/ above arch/, laid out by target/blob.ld.
+ * address to be relocated (dt_blob_relocate()). Other words to be filled in are listed as fixups.
+ *The blob consists of target/hook.S, target/inside.c and the folder target/ above arch/, laid out
+ *by target/blob.ld.
  */
 #ifndef DT_ARCH_AREA_H
 #define DT_ARCH_AREA_H
@@ -25,7 +26,7 @@
 #define DT_AREA_PROCESS 0x9000
 #define DT_AREA_KEPT	0xa000
 #define DT_AREA_THREADS 0xb000
-#define DT_AREA_SESSION 0x1b000
+#define DT_AREA_SESSION 0x1b000 /* or further up: dt_area_session() */
 #define DT_CODE_SIZE	0x9000
 #define DT_AREA_GATES	0x8400 /* in the code, after the blob: see arch/x86_64/gate.h */
 #define DT_AREA_STUB	0x8a00 /* after these: where system calls made for us run from */
@@ -69,6 +70,22 @@
 #include "core/types.h"
 
 #define DT_PAGES 512u
+
+/* The size of the large pages that the kernel maps by one entry of the page table's second level.
+ */
+#define DT_HUGE_PAGE (2ull << 20)
+
+/*
+ * Returns where the session's memory is mapped in an area. Memory that has large pages
+ * (hook/shared.c) begins at a multiple of their size, so that they are mapped as such: what is
+ * between the area's own part and there stays reserved.
+ */
+static inline uint64_t dt_area_session(uint64_t area, const struct dt_geometry *g)
+{
+	uint64_t at = area + DT_AREA_SESSION;
+
+	return g->bytes < DT_HUGE_PAGE ? at : (at + DT_HUGE_PAGE - 1) & ~(DT_HUGE_PAGE - 1);
+}
 
 /* What belongs to one process alone: zero in a forked child until its first record. */
 struct dt_process_block {
@@ -246,6 +263,7 @@ struct dt_blob {
 	struct {
 		uint64_t address, old, length;
 	} patch[DT_PATCHES];
+	uint64_t session; /* where the session's memory is mapped: dt_area_session() */
 };
 
 /* The blob as linked at 0 and at DT_BLOB_OTHER. The controller copies it, and never executes it. */

@@ -21,17 +21,23 @@ struct dt_thread_offsets dt_blob_offsets(const struct dt_blob *b)
 					  .own = (enum dt_own)b->own};
 }
 
-/* An address in the image differs by DT_BLOB_OTHER between the two builds, so only its highest byte
- * does. */
-void dt_blob_relocate(unsigned char *image, size_t size, uint64_t area)
+/*
+ * An address in the image differs by DT_BLOB_OTHER between the two builds, and one of the session's
+ * memory by twice as much more, which is all that its distance from an instruction differs by. So
+ * only the highest byte of a word differs, and says by what the word is to grow.
+ */
+void dt_blob_relocate(unsigned char *image, size_t size, uint64_t area, const struct dt_geometry *g)
 {
+	uint64_t up = dt_area_session(area, g) - (area + DT_AREA_SESSION);
+
 	for (size_t i = 3; i < size; i++) {
+		unsigned char differs = dt_blob_other[i] - dt_blob_image[i];
 		uint32_t word;
 
-		if (dt_blob_image[i] == dt_blob_other[i])
+		if (!differs)
 			continue;
 		memcpy(&word, image + i - 3, sizeof(word));
-		word += (uint32_t)area;
+		word += (differs & 1 ? (uint32_t)area : 0) + (differs & 2 ? (uint32_t)up : 0);
 		memcpy(image + i - 3, &word, sizeof(word));
 	}
 }
@@ -185,7 +191,7 @@ static void make_hook(unsigned char *out, uint64_t at, const unsigned char *imag
 		p.to = copies_at + core * copy;
 		p.core = core;
 		p.cs = at + core * 32;
-		p.ring = area + DT_AREA_SESSION + DT_CONTROL_SIZE + core * g->stride;
+		p.ring = dt_area_session(area, g) + DT_CONTROL_SIZE + core * g->stride;
 		p.next = chain && core + 1 < g->cores ? p.to + copy : *again;
 		memcpy(out + (table_at - at) + 8 * core, &p.to, sizeof(p.to));
 		memcpy(out + (p.to - at), image + t->copy, copy);
@@ -204,7 +210,7 @@ void dt_hooks_make(unsigned char image[DT_CODE_SIZE], uint64_t area, const struc
 {
 	const struct dt_blob *b = dt_blob_head();
 	size_t size = (size_t)(dt_blob_image_end - dt_blob_image);
-	uint64_t at = area + DT_AREA_SESSION + g->bytes;
+	uint64_t at = dt_area_session(area, g) + g->bytes;
 	unsigned char fresh[DT_CODE_SIZE] = {0};
 	struct dt_blob *head = (struct dt_blob *)image;
 	uint64_t done = 0;
@@ -215,7 +221,7 @@ void dt_hooks_make(unsigned char image[DT_CODE_SIZE], uint64_t area, const struc
 						    .end = b->code_end,
 						    .o = o});
 	memcpy(fresh, dt_blob_image, size);
-	dt_blob_relocate(fresh, size, area);
+	dt_blob_relocate(fresh, size, area, g);
 	for (int i = 0; i < DT_HOOKS; i++) {
 		const struct dt_template *t = o->own ? &b->own_template[i] : &b->hook_template[i];
 

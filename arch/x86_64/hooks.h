@@ -21,8 +21,10 @@ struct dt_thread_offsets dt_blob_offsets(const struct dt_blob *b);
 
 /* Returns the head of the blob, with offsets from its beginning. */
 const struct dt_blob *dt_blob_head(void);
-/* Relocates image, a copy of the blob's first size bytes, for an area at that address. */
-void dt_blob_relocate(unsigned char *image, size_t size, uint64_t area);
+/* Relocates image, a copy of the blob's first size bytes, for an area at that address and a session
+ * of that geometry. */
+void dt_blob_relocate(unsigned char *image, size_t size, uint64_t area,
+		      const struct dt_geometry *g);
 
 /* Returns how many bytes the hooks for that many cores take: whole pages. */
 uint64_t dt_hooks_size(uint64_t cores);

@@ -123,6 +123,7 @@ errno_offset:
 from_modules:
 	.fill	DT_FROM_MAX * 16, 1, 0
 	.fill	DT_PATCHES * 24, 1, 0
+	.quad	0
 
 	.globl	code_begin
 code_begin:
