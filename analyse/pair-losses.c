@@ -25,6 +25,7 @@ int dt_losses_add(struct dt_pair *p, unsigned core, uint64_t begin, uint64_t end
 
 	if (!l && !(l = p->loss[core] = calloc(1, sizeof(*l))))
 		return -1;
+	dt_pair_has_core(p, core);
 	end = end ? end : UINT64_MAX;
 	p->any_loss = true;
 	at = losses_before(l, begin);

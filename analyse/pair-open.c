@@ -65,7 +65,7 @@ void dt_pair_each_open(struct dt_pair *p, uint64_t now,
 	for (size_t i = 0; i < p->size; i++)
 		if (p->thread[i])
 			look(&k, p->thread[i]);
-	for (; k.core < 65536; k.core++)
+	for (; k.core < p->cores; k.core++)
 		if (p->nobody[k.core])
 			look(&k, p->nobody[k.core]);
 }

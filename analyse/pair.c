@@ -41,8 +41,10 @@ static struct dt_thread_stack **thread_slot(struct dt_thread_stack **table, size
 /* Interrupts run in the kernel without a thread: they have a stack of calls for each core. */
 struct dt_thread_stack *dt_pair_nobody(struct dt_pair *p, uint16_t core)
 {
-	if (!p->nobody[core] && (p->nobody[core] = calloc(1, sizeof(**p->nobody))))
+	if (!p->nobody[core] && (p->nobody[core] = calloc(1, sizeof(**p->nobody)))) {
 		p->nobody[core]->tid = DT_NO_TID;
+		dt_pair_has_core(p, core);
+	}
 	return p->nobody[core];
 }
 
@@ -391,7 +393,7 @@ int dt_pair_finish(struct dt_pair *p)
 	for (size_t i = 0; i < p->size; i++)
 		if (p->thread[i])
 			finish(p, p->thread[i]);
-	for (size_t i = 0; i < 65536; i++)
+	for (size_t i = 0; i < p->cores; i++)
 		if (p->nobody[i])
 			finish(p, p->nobody[i]);
 	return 0;
@@ -407,7 +409,7 @@ void dt_pair_free(struct dt_pair *p)
 		dt_stack_free(p->thread[i]);
 		free(p->thread[i]);
 	}
-	for (size_t i = 0; i < 65536; i++) {
+	for (size_t i = 0; i < p->cores; i++) {
 		if (p->nobody[i])
 			dt_stack_free(p->nobody[i]);
 		free(p->nobody[i]);

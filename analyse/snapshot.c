@@ -65,7 +65,7 @@ int dt_pair_save(const struct dt_pair *p, struct dt_bytes *b)
 {
 	uint64_t nobodies = 0;
 
-	for (size_t i = 0; i < 65536; i++)
+	for (size_t i = 0; i < p->cores; i++)
 		nobodies += p->nobody[i] != NULL;
 	if (DT_PUT(b, p->last_id, p->cores_on))
 		return -1;
@@ -77,7 +77,7 @@ int dt_pair_save(const struct dt_pair *p, struct dt_bytes *b)
 	for (size_t i = 0; i < p->size; i++)
 		if (p->thread[i] && put_thread(b, p->thread[i], 0))
 			return -1;
-	for (uint32_t i = 0; i < 65536; i++)
+	for (uint32_t i = 0; i < p->cores; i++)
 		if (p->nobody[i] && put_thread(b, p->nobody[i], i + 1))
 			return -1;
 	return 0;
@@ -106,7 +106,7 @@ static void forget_all(struct dt_pair *p)
 	for (size_t i = 0; i < p->size; i++)
 		if (p->thread[i])
 			forget(p->thread[i]);
-	for (size_t i = 0; i < 65536; i++)
+	for (size_t i = 0; i < p->cores; i++)
 		if (p->nobody[i])
 			forget(p->nobody[i]);
 }
