@@ -54,7 +54,7 @@ struct dt_pair {
 	uint32_t facts, fact_functions;
 	struct core_loss *loss[65536];
 	struct dt_thread_stack *nobody[65536]; /* what runs on each core without a thread */
-	uint32_t cores; /* of these two: from here on, all are NULL */
+	uint32_t cores;			       /* of these two: from here on, all are NULL */
 	bool any_loss, no_memory;
 	uint64_t impossible; /* records of calls that are earlier than one before them in their
 				thread */
@@ -89,7 +89,8 @@ struct dt_pair {
 struct dt_thread_stack *dt_pair_thread(struct dt_pair *p, uint32_t tid);
 struct dt_thread_stack *dt_pair_nobody(struct dt_pair *p, uint16_t core);
 
-/* Notes that there is something of this core, so that nobody has to look through all that could be. */
+/* Notes that there is something of this core, so that nobody has to look through all that could be.
+ */
 static inline void dt_pair_has_core(struct dt_pair *p, uint32_t core)
 {
 	if (core >= p->cores)

@@ -119,14 +119,14 @@ struct dt_control {
 	uint32_t pad2;
 	struct dt_thaw thaw[DT_THAWS];
 	/*
-	 * Times for which threads were held up. helds: how many have been posted; held_missed,
-	 * held_missed_ticks: how many found no free place, and their ticks. Writers: the threads,
-	 * the counts by locked add.
+	 * Times for which threads were held up. helds: how many have been posted, or just are
+	 * being; held_missed, held_missed_ticks: how many found no free place, and their ticks.
+	 * Writers: the threads, the counts by locked add.
 	 */
 	uint32_t helds, held_missed;
 	uint64_t held_missed_ticks;
 	struct dt_held held[DT_HELDS];
-	/* births: how many have been posted; births_missed: how many have not. Writers: the
+	/* births: as helds; births_missed: how many have not. Writers: the
 	 * threads, by locked add. */
 	uint32_t births, births_missed;
 	struct dt_birth birth[DT_BIRTHS];

@@ -56,6 +56,7 @@ bool dt_birth_tell(uint64_t made)
 {
 	struct dt_since since;
 	struct dt_birth *b = 0;
+	uint32_t births;
 	bool calls = !dt_is_confined() && !dt_is_strict();
 
 	if (dt_controller_is_gone() || !dt_controller_follows() ||
@@ -74,9 +75,11 @@ bool dt_birth_tell(uint64_t made)
 	b->core = since.core;
 	b->ticks = since.ticks;
 	b->made = made == DT_BIRTH_FORKED ? 0 : made;
+	/* counted before it can be taken, as in dt_held_tell() */
+	births = __atomic_add_fetch(&session.births, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&b->state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
 	/* long before there is no room any more */
-	if (__atomic_add_fetch(&session.births, 1, __ATOMIC_RELEASE) % (DT_BIRTHS / 4) == 0)
+	if (births % (DT_BIRTHS / 4) == 0)
 		dt_bell_ring();
 	return true;
 }

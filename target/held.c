@@ -28,8 +28,11 @@ void dt_held_tell(uint32_t tid, const struct dt_since *since, uint32_t why)
 		h->core_end = (uint16_t)core;
 		h->begin = since->ticks;
 		h->end = now;
-		__atomic_store_n(&h->state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
+		/* counted before it can be taken: the controller looks for as many as are counted,
+		 * and would else be content with one that is not counted yet, and leave this one
+		 * for later than the record that waits for it */
 		__atomic_add_fetch(&session.helds, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&h->state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
 		return;
 	}
 	__atomic_add_fetch(&session.held_missed_ticks, now - since->ticks, __ATOMIC_RELAXED);

@@ -46,6 +46,38 @@ load read-helper
 	[[ $output != *"record again"* ]]
 }
 
+@test "check: of a ring that threads share, the records of each thread are in order" {
+	# 65280: the first shared ring
+	writetrace shared.db <<-'TEXT'
+	meta policy wait
+	meta revision 1
+	thread 1 a
+	thread 2 b
+	function f a:i4@0;v
+	at 65280 1
+	E f 0x1000 100
+	at 65280 2
+	E f 0x1000 50
+	X f 0x1000 60
+	at 65280 1
+	X f 0x1000 110
+	TEXT
+	devtrace check shared.db
+	unsound disorder.db
+	writetrace disorder.db <<-'TEXT'
+	meta policy wait
+	meta revision 1
+	thread 1 a
+	function f a:i4@0;v
+	at 65280 1
+	E f 0x1000 100
+	X f 0x1000 60
+	TEXT
+	run devtrace check disorder.db
+	[ "$status" = 1 ]
+	[[ $output == *earlier* ]]
+}
+
 @test "check: whatever is in the file, it ends by itself, and says that it is not sound" {
 	local seed
 	maketrace -n 60000 -c 2 -t 3 -l 9000 -m 20 t.db >made
