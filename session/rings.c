@@ -263,7 +263,8 @@ static size_t copy_records(struct dt_ring_reader *r, uint64_t pos, size_t max)
 /*
  * Takes records from a ring whose writer does not wait. The writer may be a lap ahead, and is
  * writing at pos: of what was copied, everything at or below pos - size may have been overwritten
- * meanwhile. This is Kitrace's rule.
+ * meanwhile. This is Kitrace's rule. On a processor whose stores may pass each other, the append
+ * has to read pos by an acquiring load before it writes (test/litmus/overwrite-aarch64.litmus).
  */
 static size_t take_overwrite(struct dt_ring_reader *r, uint64_t pos, size_t max, bool last,
 			     const struct dt_record **records)

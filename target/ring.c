@@ -142,6 +142,9 @@ void dt_shared_ring_fill(struct dt_ring *r, uint64_t pos, const struct dt_record
 	if (!__atomic_compare_exchange_n(m, &mark, DT_MARK_BUSY(index, rec->tid), false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
+	/* the reader's second look at the mark pairs with this: the swap does not hold back the
+	 * stores behind it on all processors (test/litmus/shared-ring.litmus) */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 	dt_record_copy((struct dt_record *)((char *)r + DT_RING_HEAD + (pos & blob.mask)), rec);
 	__atomic_store_n(m, DT_MARK_DONE(index), __ATOMIC_RELEASE);
 }
