@@ -46,6 +46,22 @@ load read-helper
 	[[ $output != *"record again"* ]]
 }
 
+@test "check: what is open at the end of an interrupt's stack counts, on each core" {
+	writetrace open.db <<-'TEXT'
+	meta policy wait
+	meta revision 1
+	function f a:i4@0;v
+	at 0 4294967295
+	E f 0xffffffff81001000 100
+	at 3 4294967295
+	E f 0xffffffff81002000 200
+	TEXT
+	run devtrace check open.db
+	[ "$status" = 0 ]
+	[[ $output == *"calls: 2; 0 returned,"*"2 open at the end"* ]]
+	[ "$(devtrace calls open.db | grep -c 'f(a=0).*not finished')" = 2 ]
+}
+
 @test "check: of a ring that threads share, the records of each thread are in order" {
 	# 65280: the first shared ring
 	writetrace shared.db <<-'TEXT'
