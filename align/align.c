@@ -198,12 +198,19 @@ static void size_steps(const struct dt_case *c, const struct dt_net *g, const st
 static int finish(struct dt_align *to, struct dt_case *c, struct dt_net *g, const struct bounds *b,
 		  const int64_t *drawn)
 {
+	to->fate = calloc(c->n + 1, sizeof(*to->fate));
+	if (!to->fate)
+		return -1;
 	for (size_t i = 0; i < c->n; i++)
 		if (c->believed[i]) {
 			to->clock[c->evidence[i].a].used++;
 			to->clock[c->evidence[i].b].used++;
 		}
+	for (size_t i = 0; i < c->n; i++)
+		if (!c->believed[i])
+			to->fate[i] = DT_FATE_NOT_USED;
 	for (uint32_t i = 0; i < g->edges; i++) {
+		to->fate[g->edge[i].evidence] = DT_FATE_DECIDES;
 		to->clock[c->evidence[g->edge[i].evidence].a].decided++;
 		to->clock[c->evidence[g->edge[i].evidence].b].decided++;
 	}
@@ -308,6 +315,7 @@ void dt_align_free(struct dt_align *a)
 		free(a->clock[c].knot);
 	free(a->clock);
 	free(a->contradiction);
+	free(a->fate);
 	dt_net_free(a->net);
 	free(a);
 }

@@ -20,11 +20,16 @@
 #include "align/evidence.h"
 #include "core/error.h"
 
+/* What became of a piece of evidence: it follows from others, it is one of those that decide, or it
+ * is not believed. */
+enum dt_fate { DT_FATE_IMPLIED, DT_FATE_DECIDES, DT_FATE_NOT_USED };
+
 struct dt_align {
 	uint32_t clocks, reference;
 	struct dt_aligned_clock *clock;
 	struct dt_contradiction *contradiction;
 	size_t contradictions;
+	uint8_t *fate; /* of each piece of evidence: enum dt_fate */
 	double wander; /* the one that was needed, at least the assumed one */
 	void *net;     /* for dt_align_order() */
 };

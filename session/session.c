@@ -69,6 +69,22 @@ static bool is_libraries_alone(const struct dt_options *o)
 	       !o->kernel && !o->filter && !o->sums && !o->idle && !o->stopped && !o->last_ns;
 }
 
+/* Stores which boot of which machine this is: what was recorded in the same one, in whatever
+ * container, has the same cycle counter. */
+static void store_boot(struct dt_session *s)
+{
+	char id[40] = "";
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!f)
+		return;
+	if (fgets(id, sizeof(id), f) && strlen(id) >= 36) {
+		id[36] = '\0';
+		dt_store_meta(s->store, "boot_id", id, NULL);
+	}
+	fclose(f);
+}
+
 /* Stores where and how the session records, for readers of the file. */
 static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 {
@@ -80,6 +96,7 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 		dt_store_meta(s->store, "host", u.nodename, NULL);
 		dt_store_meta(s->store, "kernel", u.release, NULL);
 	}
+	store_boot(s);
 	dt_store_meta(s->store, "processor", DT_MACHINE_NAME, NULL);
 	dt_store_meta(s->store, "policy", policy[s->options.policy], NULL);
 	/* from these `check' knows what an older recorder did wrong; doc/format.md has the meaning
@@ -293,6 +310,7 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 	if (o->output) {
 		dt_store_clock(s->store, began.ticks, began.mono, began.real, NULL);
 		dt_store_clock(s->store, now.ticks, now.mono, now.real, NULL);
+		dt_clock_store_realtime(s);
 	}
 	s->lifts = dt_throttle_lifts(o);
 	if (o->budget && !(s->throttle = dt_throttle_new(s, &costs))) {

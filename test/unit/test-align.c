@@ -130,7 +130,7 @@ static void talk(unsigned a, unsigned b)
 {
 	double there = pow(10, between(3.5, 6)) * (double)NS;
 	double back = world.symmetric ? there : there * pow(10, between(-0.6, 0.6));
-	double jitter = there * between(0.05, 2), loss = between(0, 0.5);
+	double jitter = there * between(0.05, 2), loss = between(0, 0.35);
 	long double gap = pow(10, between(6.5, 8.7)) * NS, t = 0;
 	unsigned kind = world.pings ? DT_EVIDENCE_PING : DT_EVIDENCE_MESSAGE;
 
@@ -147,6 +147,26 @@ static void talk(unsigned a, unsigned b)
 	}
 }
 
+/* Two clocks that step in the same gap between messages can hide each other's steps: this is not
+ * claimed to be seen (doc/machines.md). So no two clocks step within 8 s. */
+static void forget_steps(void)
+{
+	for (unsigned i = 0; i < world.clocks; i++) {
+		struct clock *c = &world.clock[i];
+		long double from = c->step > 0 ? c->step_at : c->stop_at;
+		long double to = from + c->stop;
+
+		for (unsigned j = 0; j < i && (c->step > 0 || c->stop > 0); j++) {
+			const struct clock *d = &world.clock[j];
+			long double begin = d->step > 0 ? d->step_at : d->stop_at;
+
+			if ((d->step > 0 || d->stop > 0) && from < begin + d->stop + 8 * SEC &&
+			    begin < to + 8 * SEC)
+				c->step = c->stop = 0;
+		}
+	}
+}
+
 static void make_world(uint64_t number)
 {
 	seed = number;
@@ -158,6 +178,7 @@ static void make_world(uint64_t number)
 	world.wild = one_of(2);
 	for (unsigned i = 0; i < world.clocks; i++)
 		make_clock(&world.clock[i], i == 0);
+	forget_steps();
 	/* each with one before it, so that all are connected, if only through others */
 	for (unsigned i = 1; i < world.clocks; i++) {
 		talk((unsigned)(draw() % i), i);
@@ -344,7 +365,7 @@ static void simulations(void **state)
 		100.0 * (double)all.bounded / (double)all.looked,
 		all.width / 2 / (double)all.bounded / (double)US,
 		100.0 * (double)all.likely / (double)all.bounded, (unsigned long)all.ordered,
-		(unsigned long)all.pairs);
+		(unsigned long)all.pairs, (unsigned long)all.named, (unsigned long)all.steps);
 	/* claims that are true because they claim nothing are none */
 	assert_true(all.bounded > all.looked * 8 / 10);
 	assert_true(all.ordered > all.pairs / 4);
