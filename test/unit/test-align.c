@@ -101,14 +101,16 @@ static void make_clock(struct clock *c, bool first)
 	}
 	if (first || !world.wild)
 		return;
+	/* a step is seen if there are messages in both directions before and after it */
 	double size = pow(10, between(7.4, 12.5)) * (double)NS; /* 25 ms to 50 min */
+	double edge = 6.0 * (double)SEC, end = (double)world.length - edge;
 
-	if (one_of(3)) {
-		c->step_at = world.length * between(0.1, 0.9);
+	if (one_of(3) && end > edge) {
+		c->step_at = between(edge, end);
 		c->step = size;
-	} else if (one_of(3)) {
-		c->stop = fminl(size, world.length / 5);
-		c->stop_at = world.length * between(0.1, 0.7);
+	} else if (one_of(3) && end > 2 * edge) {
+		c->stop = fmin(size, (end - edge) / 2);
+		c->stop_at = between(edge, end - (double)c->stop);
 	}
 }
 
@@ -130,7 +132,7 @@ static void talk(unsigned a, unsigned b)
 {
 	double there = pow(10, between(3.5, 6)) * (double)NS;
 	double back = world.symmetric ? there : there * pow(10, between(-0.6, 0.6));
-	double jitter = there * between(0.05, 2), loss = between(0, 0.35);
+	double jitter = there * between(0.05, 2), loss = between(0, world.wild ? 0.2 : 0.5);
 	long double gap = pow(10, between(6.5, 8.7)) * NS, t = 0;
 	unsigned kind = world.pings ? DT_EVIDENCE_PING : DT_EVIDENCE_MESSAGE;
 
