@@ -70,19 +70,26 @@ static struct {
 	bool symmetric, pings, wild;
 } world;
 
+/* What it would show if it had never stepped. */
+static long double shows(const struct clock *c, long double t)
+{
+	long double place = t / world.length * PIECES;
+	int i = place < 0 ? 0 : place >= PIECES ? PIECES - 1 : (int)place;
+
+	return c->shows[i] + (c->shows[i + 1] - c->shows[i]) * (place - i);
+}
+
 /* Shows nothing of a time in which it stands still: -1. */
 static int64_t at(const struct clock *c, long double t, bool up)
 {
-	long double place = t / world.length * PIECES, x;
-	int i = place < 0 ? 0 : place >= PIECES ? PIECES - 1 : (int)place;
+	long double x = shows(c, t);
 
 	if (c->stop > 0 && t > c->stop_at && t < c->stop_at + c->stop)
 		return -1;
-	x = c->shows[i] + (c->shows[i + 1] - c->shows[i]) * (place - i);
 	if (c->step > 0 && t >= c->step_at)
 		x += c->step;
 	if (c->stop > 0 && t >= c->stop_at + c->stop)
-		x -= c->stop;
+		x -= shows(c, c->stop_at + c->stop) - shows(c, c->stop_at);
 	return (int64_t)(up ? ceill(x) : floorl(x));
 }
 
