@@ -217,6 +217,12 @@ static int finish(struct dt_align *to, struct dt_case *c, struct dt_net *g, cons
 	for (uint32_t k = 0; k < to->clocks; k++)
 		if (dt_knots_make(&to->clock[k], k, g, b->low, b->high, drawn, c->cut, c->cuts))
 			return -1;
+	/* the reference is itself: one line */
+	struct dt_aligned_clock *r = &to->clock[c->reference];
+	if (r->knots > 2) {
+		r->knot[1] = r->knot[r->knots - 1];
+		r->knots = 2;
+	}
 	size_steps(c, g, b, drawn);
 	to->contradiction = c->contradiction;
 	to->contradictions = c->contradictions;

@@ -102,4 +102,14 @@ uint32_t dt_fleet_find(const struct dt_fleet *f, const char *name, size_t length
 /* Returns the first time at which a record of any host is drawn. */
 int64_t dt_fleet_begin(const struct dt_fleet *f);
 
+/* What dt_fleet_check() has looked at: messages between hosts; those at times at which nothing is
+ * claimed; those that are drawn as received before they were sent, which is a fault. */
+struct dt_fleet_checked {
+	uint64_t messages, doubted, backward;
+};
+
+/* Looks whether the fleet fits to the messages that are in its traces. -1: error. */
+int dt_fleet_check(const struct dt_fleet *f, struct dt_reader **reader, struct dt_fleet_checked *to,
+		   struct dt_error *e);
+
 #endif
