@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/open.h"
 
@@ -106,6 +107,15 @@ void dt_fleet_print(const struct dt_fleet *f, struct dt_reader **reader)
 				"It is drawn by the wall clocks, which may be wrong by anything; "
 				"--marker or --nest says what you know",
 				f->host[i].name, f->host[f->reference].name);
+	for (uint32_t i = 0; i < f->hosts; i++)
+		for (uint32_t k = 0; k < i; k++)
+			if (*f->host[i].boot_id && f->host[i].clock != f->host[k].clock &&
+			    !strcmp(f->host[i].boot_id, f->host[k].boot_id))
+				dt_cmd_fail(
+					"note: %s and %s are of the same boot of a machine, but their wall "
+					"clocks do not go together: they are not taken to have the same "
+					"clock (a copied machine has the boot of the other one)",
+					f->host[k].name, f->host[i].name);
 	if (f->wander > 1.01 * DT_ALIGN_WANDER)
 		dt_cmd_fail("note: the clocks' rates varied by more than is usual: %.1f ppm are "
 			    "allowed for",

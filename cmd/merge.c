@@ -17,7 +17,6 @@
 #include "cmd/output.h"
 #include "fleet/nest.h"
 #include "store/copy.h"
-#include "store/store.h"
 
 #define DEFAULT_FLEET "fleet.db"
 #define MARKERS	      1000
@@ -313,8 +312,9 @@ static int make_file(struct merge *m, struct dt_needs *needs)
 	struct dt_error e;
 	int status;
 
-	if (dt_store_check_room(m->output, &e) < 0 ||
-	    dt_new_trace_open(&aside, m->output, needs, &e) < 0)
+	if (access(m->output, F_OK) == 0 && !dt_fleet_is(m->output))
+		return dt_cmd_fail("%s: exists and is not a fleet; not overwritten", m->output);
+	if (dt_new_trace_open(&aside, m->output, needs, &e) < 0)
 		return dt_cmd_fail("%s", e.text);
 	status = dt_cmd_confine(needs);
 	if (!status)

@@ -8,8 +8,8 @@
 #include "core/plain.h"
 #include "fleet/gather.h"
 
-#define SAME_NS	 2000000.0 /* readings of one clock by two sessions differ by less, and... */
-#define SAME_PPM 600e-6	   /* ...by what the kernel may slew a clock */
+#define SAME_NS	 2000000.0 /* what one real time can have been slewed by, and... */
+#define SAME_PPM 600e-6	   /* ...for each ns: what the kernel may */
 
 int64_t dt_fleet_x(const struct dt_fleet_host *h, uint64_t ticks)
 {
@@ -151,55 +151,54 @@ static int describe(struct dt_fleet *f, const struct dt_fleet_input *in, uint32_
 	return name_host(f, i, in->name[i] ? in->name[i] : host && *host ? host : "host", e);
 }
 
-/* Looks whether a second trace of a boot has the clock that the first one has: a copy of a virtual
- * machine has the boot of the one it was copied from, and another clock. */
-static int check_same(const struct dt_fleet *f, uint32_t a, uint32_t b, struct dt_reader **reader,
-		      struct dt_error *e)
+/*
+ * Says whether a second trace of a boot has the clock that the first one has. Copies of a virtual
+ * machine have the boot of the one they were copied from, and go on with its counter, each from
+ * when it was copied: only the real time tells them apart. The monotonic clock may differ, in a
+ * time namespace.
+ */
+static bool has_same_clock(const struct dt_fleet *f, uint32_t a, uint32_t b,
+			   struct dt_reader **reader)
 {
 	struct dt_clock x, y, last;
-	double apart, mono, real, most;
+	double apart, real;
 
 	if (!dt_reader_clock(reader[a], &x, &last) || !dt_reader_clock(reader[b], &y, &last))
-		return 0;
+		return true;
 	apart = (double)(int64_t)(y.ticks - x.ticks) * f->host[a].ns_per_tick;
-	mono = (double)(int64_t)(y.monotonic_ns - x.monotonic_ns) - apart;
 	real = (double)(int64_t)(y.realtime_ns - x.realtime_ns) - apart;
-	most = SAME_NS + fabs(apart) * SAME_PPM;
-	if (fabs(mono) <= most || fabs(real) <= most)
-		return 0;
-	return dt_fail(
-		e,
-		"%s and %s say that they are of the same boot of a machine (boot_id %s), but "
-		"their clocks differ by %.6f s: one is of a copy of the machine, or changed. "
-		"Record anew after a reboot of the copy",
-		f->host[a].path, f->host[b].path, f->host[a].boot_id, mono / 1e9);
+	return fabs(real) <= SAME_NS + fabs(apart) * SAME_PPM;
+}
+
+/* Refuses a trace that is there twice: no two have the same first and last ticks. */
+static int check_twice(const struct dt_fleet *f, struct dt_error *e)
+{
+	for (uint32_t i = 0; i < f->hosts; i++)
+		for (uint32_t k = 0; k < i; k++)
+			if (f->host[k].first == f->host[i].first &&
+			    f->host[k].last == f->host[i].last &&
+			    f->host[k].records == f->host[i].records &&
+			    !strcmp(f->host[k].boot_id, f->host[i].boot_id))
+				return dt_fail(e, "%s and %s are the same trace: name it once",
+					       f->host[k].path, f->host[i].path);
+	return 0;
 }
 
 /* Gives each host its clock: one for each boot. */
-static int find_clocks(struct dt_fleet *f, struct dt_reader **reader, struct dt_error *e)
+static void find_clocks(struct dt_fleet *f, struct dt_reader **reader)
 {
 	for (uint32_t i = 0; i < f->hosts; i++) {
 		struct dt_fleet_host *h = &f->host[i];
 		uint32_t same = 0;
 
-		while (same < i && (!*h->boot_id || strcmp(h->boot_id, f->host[same].boot_id)))
+		while (same < i && (!*h->boot_id || strcmp(h->boot_id, f->host[same].boot_id) ||
+				    !has_same_clock(f, same, i, reader)))
 			same++;
 		h->clock = same < i ? f->host[same].clock : f->clocks++;
 		h->zero = same < i ? f->host[same].zero : h->first;
 		h->ns_per_tick =
 			same < i ? f->host[same].ns_per_tick : dt_reader_ns_per_tick(reader[i]);
-		if (same == i)
-			continue;
-		if (f->host[same].first == h->first && f->host[same].last == h->last &&
-		    f->host[same].records == h->records)
-			return dt_fail(e,
-				       "%s and %s are the same trace (same boot, same records): "
-				       "name it once",
-				       f->host[same].path, h->path);
-		if (check_same(f, same, i, reader, e))
-			return -1;
 	}
-	return 0;
 }
 
 /* ---- aligning ---- */
@@ -390,7 +389,10 @@ struct dt_fleet *dt_fleet_make(const struct dt_fleet_input *in, struct dt_error 
 	for (uint32_t i = 0; i < in->n; i++)
 		if (describe(f, in, i, e))
 			goto bad;
-	if (find_clocks(f, in->reader, e) || dt_gather(f, in->reader, e))
+	if (check_twice(f, e))
+		goto bad;
+	find_clocks(f, in->reader);
+	if (dt_gather(f, in->reader, e))
 		goto bad;
 	for (size_t i = 0; i < in->markers; i++) {
 		const struct dt_fleet_marker *m = &in->marker[i];
