@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "arch/arch.h"
+#include "session/ping.h"
 
 struct dt_clocks dt_clocks_read(void)
 {
@@ -28,6 +29,8 @@ void dt_clock_store(struct dt_session *s)
 		return;
 	dt_store_clock(s->store, c.ticks, c.mono, c.real, NULL);
 	dt_clock_store_realtime(s);
+	dt_ping_store(s->ping, s->store);
+	dt_ping_store(s->pong, s->store);
 }
 
 /*

@@ -41,6 +41,7 @@
 #include "session/recorder.h"
 #include "session/serve.h"
 #include "session/server.h"
+#include "session/ping.h"
 #include "session/throttle.h"
 #include "session/tids.h"
 #include "session/sieve.h"
@@ -67,6 +68,17 @@ static bool is_libraries_alone(const struct dt_options *o)
 {
 	return o->libcalls && !*o->libcalls && !o->select.n && !o->points && !o->arguments &&
 	       !o->kernel && !o->filter && !o->sums && !o->idle && !o->stopped && !o->last_ns;
+}
+
+static int start_pings(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
+{
+	if ((o->ping || o->pong) && !o->output)
+		return dt_fail(e, "--ping and --pong write into the trace file: there is none");
+	if (o->pong && !(s->pong = dt_ping_start(o->pong, true, e)))
+		return -1;
+	if (o->ping && !(s->ping = dt_ping_start(o->ping, false, e)))
+		return -1;
+	return 0;
 }
 
 /* Stores which boot of which machine this is: what was recorded in the same one, in whatever
@@ -379,6 +391,8 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 		dt_helds_end(s);
 		dt_births_end(s);
 		dt_throttle_end(s);
+		dt_ping_stop(s->ping);
+		dt_ping_stop(s->pong);
 		dt_clock_store(s);
 		dt_format(text, sizeof(text), "%lu", (unsigned long)s->results.stop_ns);
 		dt_store_meta(s->store, "longest_stop", text, NULL);
@@ -402,6 +416,8 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 	dt_session_device_free(s);
 	dt_kernel_close(s->kernel);
 	dt_switches_close(s->switches);
+	dt_ping_free(s->ping);
+	dt_ping_free(s->pong);
 	dt_throttle_free(s->throttle);
 	free(s->offset);
 	dt_domains_free(s);
@@ -442,6 +458,8 @@ int dt_session_record(struct dt_session *s, struct dt_error *e)
 	if (pthread_create(&s->recorder, NULL, dt_recorder_main, s) != 0)
 		return dt_fail(e, "no recorder thread: %s", strerror(errno));
 	s->recorder_runs = true;
+	if (start_pings(s, &s->options, e) < 0)
+		return -1;
 	s->ends = dt_ends_watch(&s->targets.shared);
 	return 0;
 }

@@ -256,6 +256,48 @@ checks() {
 	"$dt" calls fleet.db | grep -oE '(first|second):' | uniq | tr -d '\n' | grep -q '^first:second:$'
 }
 
+@test "merge: two network namespaces that ping each other, one of them shifted by 5 s and 50 ppm" {
+	[ "$(id -u)" = 0 ] || skip "namespaces need root"
+	local a=dta$$ b=dtb$$ n
+	gcc -O1 -g -o slow -x c - <<-'C'
+		#include <unistd.h>
+		__attribute__((noinline)) int work(int n) { __asm__ volatile("" : "+r"(n)); return n + 1; }
+		int main(void) { int n = 0; while (n < 150) { n = work(n); usleep(10000); } return 0; }
+	C
+	ip netns add $a && ip netns add $b || skip "no network namespaces here"
+	ip link add veth0 netns $a type veth peer name veth0 netns $b
+	for n in $a $b; do
+		ip -n $n addr add 10.77.1.$([ $n = $a ] && echo 1 || echo 2)/24 dev veth0
+		ip -n $n link set veth0 up
+	done
+	export DEVTRACE_PING_WORD='only for this test'
+	ip netns exec $b "$dt" record --pong 10.77.1.2:7777 -F work -o u.db ./slow 3>&- &
+	ip netns exec $a "$dt" record --ping 10.77.1.2:7777 -F work -o t.db ./slow || status=1
+	wait $!
+	ip netns del $a
+	ip netns del $b
+	cp u.db v.db
+	"$root/build/test/tool/shifttrace" v.db 10000000000 50
+	"$dt" check -q v.db
+	"$dt" merge -o fleet.db one=t.db other=v.db
+	checked=$(python3 "$root/test/cases/merge.py" same "$dt" fleet.db one other u.db)
+	echo "$checked"
+	[ "$(value outside)" = 0 ]
+	# on a machine with nothing else to do, 26 and 1
+	awk -v w="$(value width_us)" -v o="$(value off_us)" 'BEGIN { exit !(w < 2000 && o < 1000) }'
+	rm v.db
+}
+
+@test "merge: pings need a word, an address, and a file" {
+	run env -u DEVTRACE_PING_WORD "$dt" record --ping 127.0.0.1:7 -F work -o t.db ./work
+	[ "$status" = 1 ]
+	[[ $output == *'set DEVTRACE_PING_WORD to a word of 8 to 32 letters'* ]]
+	export DEVTRACE_PING_WORD='only for this test'
+	run "$dt" record --pong nowhere -F work -o t.db ./work
+	[ "$status" = 1 ]
+	[[ $output == *"'nowhere' is not ADDRESS:PORT"* ]]
+}
+
 @test "merge: a fleet from anybody is read or refused" {
 	for n in $(seq 1 60); do
 		python3 "$root/test/cases/merge.py" damage usual/fleet.db fleet.db "$n"

@@ -4,6 +4,7 @@
 
 usage: merge.py make DIR HOW...    writes DIR/alpha.txt and DIR/beta.txt, for writetrace
        merge.py check DIR DEVTRACE FLEET    asks the fleet when each record was, and compares
+       merge.py same DEVTRACE FLEET REFERENCE HOST ORIGINAL   two traces of this machine, HOST's of ORIGINAL shifted
        merge.py damage FILE TO SEED    changes some bytes
 
 HOW: offset=NS drift=PPM step=NS (of beta's clock, after 1 s) wall=NS (beta's wall clock ahead)
@@ -115,8 +116,30 @@ def damage(source, to, seed):
 		f.write(data)
 
 
+def same(devtrace, fleet, reference, host, original):
+	"""Two traces of one counter, of which one was shifted afterwards: when its records really were."""
+	ask = lambda what, *more: [r.split(",") for r in subprocess.run([devtrace, "sql", "--csv", "-n", *more, what],
+		stdout=subprocess.PIPE, check=True, text=True).stdout.split()]
+	rate, = (float(r) for r, in (line.split("|") for line in subprocess.run(["sqlite3", fleet,
+		f"SELECT printf('%.17g', ns_per_tick) FROM host WHERE name='{reference}'"], stdout=subprocess.PIPE,
+		check=True, text=True).stdout.split()))
+	tick, at = (int(n) for n in ask(f"SELECT ticks, at FROM records WHERE host='{reference}' ORDER BY ticks LIMIT 1", fleet)[0])
+	true = sorted(int(n) for n, in ask("SELECT ticks FROM records", original))
+	said = ask(f"SELECT at, early, late FROM records WHERE host='{host}' ORDER BY ticks", fleet)
+	assert len(true) == len(said)
+	outside = off = wide = 0
+	for t, (drawn, early, late) in zip(true, said):
+		t = at + (t - tick) * rate
+		outside += not int(early) - 2 <= t <= int(late) + 2
+		off = max(off, abs(int(drawn) - t))
+		wide = max(wide, int(late) - int(early))
+	print(f"records={len(said)} outside={outside} width_us={wide / 1000:.1f} off_us={off / 1000:.1f}")
+
+
 if sys.argv[1] == "damage":
 	damage(*sys.argv[2:5])
+elif sys.argv[1] == "same":
+	same(*sys.argv[2:7])
 elif sys.argv[1] == "make":
 	make(sys.argv[2], options(sys.argv[3:]))
 else:
