@@ -2,10 +2,14 @@
 /* What commands do with a fleet as a whole. */
 #include "cmd/fleet.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cmd/open.h"
 
@@ -122,21 +126,92 @@ void dt_fleet_print(const struct dt_fleet *f, struct dt_reader **reader)
 			    f->wander * 1e6);
 }
 
+/* In a child: reads the fleet, confined to it, and writes the paths of its traces, each ended by a
+ * NUL; or, after a newline, what is wrong. */
+static void write_paths(const char *path, int to)
+{
+	struct dt_needs needs = {.n = 0};
+	struct dt_error e;
+	struct dt_fleet *f = NULL;
+	FILE *out = fdopen(to, "w");
+
+	if (!out)
+		_exit(1);
+	dt_needs_add(&needs, DT_NEED_READ, path);
+	if (dt_confine(&needs, &e) < 0 || !(f = dt_fleet_read(path, &e)))
+		fprintf(out, "\n%s", e.text);
+	for (uint32_t i = 0; f && i < f->hosts; i++)
+		fwrite(f->host[i].path, 1, strlen(f->host[i].path) + 1, out);
+	fclose(out);
+	_exit(0);
+}
+
+#define PATHS (4u << 20) /* the most bytes of all paths */
+
+/*
+ * Returns the paths, one after the other, *n bytes. What a fleet is of says which files are to be
+ * read; but before it is looked at, this process is to have confined itself to them. So another one
+ * looks first. NULL: reported.
+ */
+static char *read_paths(const char *path, size_t *n)
+{
+	char *text = malloc(PATHS + 1);
+	int pipes[2];
+	ssize_t got;
+	pid_t child;
+
+	*n = 0;
+	if (!text || pipe2(pipes, O_CLOEXEC)) {
+		dt_cmd_fail("%s: %s", path, strerror(errno));
+		free(text);
+		return NULL;
+	}
+	fflush(NULL);
+	child = fork();
+	if (child == 0)
+		write_paths(path, pipes[1]);
+	close(pipes[1]);
+	while (child > 0 && *n < PATHS && (got = read(pipes[0], text + *n, PATHS - *n)) != 0)
+		if (got > 0)
+			*n += (size_t)got;
+		else if (errno != EINTR)
+			break;
+	close(pipes[0]);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	text[*n] = '\0';
+	if (*n && text[0] != '\n' && !text[*n - 1])
+		return text;
+	dt_cmd_fail("%s", *n > 1 ? text + 1 : "the fleet cannot be read");
+	free(text);
+	return NULL;
+}
+
 struct dt_fleet *dt_fleet_open_all(const char *path, struct dt_needs *needs,
 				   struct dt_reader ***reader, int *status)
 {
+	size_t n;
+	char *paths = read_paths(path, &n);
+	struct dt_fleet *f = NULL;
 	struct dt_error e;
-	struct dt_fleet *f = dt_fleet_read(path, &e);
 
 	*reader = NULL;
+	*status = 1;
+	if (!paths)
+		return NULL;
+	dt_needs_add(needs, DT_NEED_READ, path);
+	for (const char *p = paths; p < paths + n; p += strlen(p) + 1)
+		dt_needs_add(needs, DT_NEED_TRACE, p);
+	*status = dt_cmd_confine(needs);
+	free(paths);
+	if (*status)
+		return NULL;
+	f = dt_fleet_read(path, &e);
 	if (!f || !(*reader = calloc(f->hosts, sizeof(**reader)))) {
 		*status = dt_cmd_fail("%s", f ? "out of memory" : e.text);
 		dt_fleet_free(f);
 		return NULL;
 	}
-	for (uint32_t i = 0; i < f->hosts; i++)
-		dt_needs_add(needs, DT_NEED_TRACE, f->host[i].path);
-	*status = dt_cmd_confine(needs);
 	for (uint32_t i = 0; i < f->hosts && !*status; i++) {
 		(*reader)[i] = dt_fleet_open(f, i, &e);
 		if (!(*reader)[i])

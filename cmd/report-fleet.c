@@ -3,7 +3,7 @@
  * devtrace report of a fleet: the tables of its traces, summed up. Each machine measures its calls
  * by its own clock; for the sums, times are in the reference's ticks.
  */
-#include <math.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ struct sum {
 };
 
 struct table {
-	struct sum *sum;
+	void *tree; /* of the sums, by name: tsearch(3) */
+	struct sum **sum;
 	size_t n, room;
 	bool failed;
 };
@@ -68,22 +69,48 @@ static void add_stats(struct table *t, struct dt_function_stats *to,
 				s->bucket[i];
 }
 
-static struct sum *sum_of(struct table *t, const char *name)
+static int by_name(const void *a, const void *b)
 {
-	for (size_t i = 0; i < t->n; i++)
-		if (!strcmp(t->sum[i].name, name))
-			return &t->sum[i];
-	if (t->n == t->room) {
-		size_t room = t->room ? 2 * t->room : 256;
-		struct sum *more = realloc(t->sum, room * sizeof(*more));
+	return strcmp(((const struct sum *)a)->name, ((const struct sum *)b)->name);
+}
 
+/* Returns the sum of that name, adding it; NULL: out of memory. */
+static struct sum *sum_of(struct table *t, char *name)
+{
+	struct sum wanted = {.name = name}, *new;
+	struct sum *const *found = tfind(&wanted, &t->tree, by_name), **more;
+
+	if (found)
+		return *found;
+	if (t->n == t->room) {
+		t->room = t->room ? 2 * t->room : 256;
+		more = realloc(t->sum, t->room * sizeof(*more));
 		if (!more)
 			return NULL;
 		t->sum = more;
-		t->room = room;
 	}
-	t->sum[t->n] = (struct sum){.name = strdup(name)};
-	return t->sum[t->n].name ? &t->sum[t->n++] : NULL;
+	new = calloc(1, sizeof(*new));
+	if (!new || !(new->name = strdup(name)) || !tsearch(new, &t->tree, by_name)) {
+		free(new);
+		return NULL;
+	}
+	return t->sum[t->n++] = new;
+}
+
+static void keep(void *sum)
+{
+	(void)sum;
+}
+
+static void free_table(struct table *t)
+{
+	tdestroy(t->tree, keep);
+	for (size_t i = 0; i < t->n; i++) {
+		free(t->sum[i]->name);
+		free(t->sum[i]->s.bucket);
+		free(t->sum[i]);
+	}
+	free(t->sum);
 }
 
 /* Writes what a row of one host has at the keys, with tabs between. */
@@ -134,7 +161,7 @@ static int add_host(struct table *t, const struct report *options, const struct 
 	return status ? status : t->failed ? dt_cmd_fail("out of memory") : 0;
 }
 
-static void print_names(const struct report *o, const char *name, const unsigned *width)
+static void print_names(const char *name, const unsigned *width)
 {
 	unsigned i = 0;
 
@@ -149,7 +176,6 @@ static void print_names(const struct report *o, const char *name, const unsigned
 		name += n + 1;
 	}
 	putchar('\n');
-	(void)o;
 }
 
 static int print(struct report *o, struct table *t)
@@ -170,10 +196,10 @@ static int print(struct report *o, struct table *t)
 		width[k] = (unsigned)strlen(key_name[o->groups.key[k]]);
 	}
 	for (size_t i = 0; i < t->n; i++) {
-		const char *p = t->sum[i].name;
+		const char *p = t->sum[i]->name;
 
-		row[i] = (struct dt_stats_row){&t->sum[i].s, t->sum[i].name,
-					       dt_stats_value(&t->sum[i].s, o->key)};
+		row[i] = (struct dt_stats_row){&t->sum[i]->s, t->sum[i]->name,
+					       dt_stats_value(&t->sum[i]->s, o->key)};
 		for (unsigned k = 0; k < o->groups.keys; k++) {
 			size_t n = strcspn(p, "\t");
 
@@ -184,10 +210,10 @@ static int print(struct report *o, struct table *t)
 	qsort(row, t->n, sizeof(*row), dt_stats_row_compare);
 	dt_report_columns(o, 40);
 	dt_report_print_heads(o);
-	print_names(o, *head ? head : "function", width);
+	print_names(*head ? head : "function", width);
 	for (size_t i = 0; i < t->n && (!o->rows || i < o->rows); i++) {
 		dt_report_print_columns(o, row[i].s, false);
-		print_names(o, row[i].name, width);
+		print_names(row[i].name, width);
 	}
 	if (!t->n)
 		puts("no calls");
@@ -201,7 +227,7 @@ static int print(struct report *o, struct table *t)
 int dt_report_fleet(struct report *o, const char *path)
 {
 	struct dt_needs needs = {.n = 0};
-	struct table t = {NULL};
+	struct table t = {.n = 0};
 	struct dt_reader **reader;
 	struct dt_fleet *f;
 	int status;
@@ -222,11 +248,7 @@ int dt_report_fleet(struct report *o, const char *path)
 	if (!status)
 		status = print(o, &t);
 	dt_fleet_say_lost(f, reader);
-	for (size_t i = 0; i < t.n; i++) {
-		free(t.sum[i].name);
-		free(t.sum[i].s.bucket);
-	}
-	free(t.sum);
+	free_table(&t);
 	dt_fleet_close_all(f, reader);
 	return status;
 }

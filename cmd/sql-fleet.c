@@ -182,10 +182,11 @@ int dt_sql_fleet(struct dt_sql_session *s, struct dt_fleet *f, struct dt_error *
 {
 	static const struct {
 		const char *table, *ticks;
-	} tables[] = {{"calls", "begin_ticks"}, {"records", "ticks"},	{"events", "ticks"},
-		      {"switches", "ticks"},	{"lost", NULL},		{"pauses", NULL},
-		      {"threads", NULL},	{"processes", NULL},	{"functions", NULL},
-		      {"held", NULL},  {"changes", NULL}, {"missed", NULL}, {"stacks", "end_ticks"}};
+	} tables[] = {{"calls", "begin_ticks"}, {"records", "ticks"}, {"events", "ticks"},
+		      {"switches", "ticks"},	{"lost", NULL},	      {"pauses", NULL},
+		      {"threads", NULL},	{"processes", NULL},  {"functions", NULL},
+		      {"held", NULL},		{"changes", NULL},    {"missed", NULL},
+		      {"stacks", "end_ticks"}};
 	int rc;
 
 	*s = (struct dt_sql_session){0};

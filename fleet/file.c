@@ -12,6 +12,7 @@
 
 #include "core/plain.h"
 #include "fleet/fleet.h"
+#include "store/journal.h"
 #include "store/layout.h"
 
 static const char schema[] =
@@ -363,16 +364,38 @@ static int read_all(struct dt_fleet *f, sqlite3 *db, const char *path, struct dt
 	return f->reference < f->hosts ? 0 : dt_fail(e, "%s: the fleet is damaged", path);
 }
 
-static int version_of(sqlite3 *db)
+static int64_t single(sqlite3 *db, const char *sql)
 {
 	sqlite3_stmt *q = NULL;
-	int version = -1;
+	int64_t v = -1;
 
-	if (!sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &q, NULL) &&
-	    sqlite3_step(q) == SQLITE_ROW)
-		version = sqlite3_column_int(q, 0);
+	if (!sqlite3_prepare_v2(db, sql, -1, &q, NULL) && sqlite3_step(q) == SQLITE_ROW)
+		v = sqlite3_column_int64(q, 0);
 	sqlite3_finalize(q);
-	return version;
+	return v;
+}
+
+/* Checks what can be read at all: tables, and nothing that computes when it is read. */
+static int check_schema(sqlite3 *db, const char *path, struct dt_error *e)
+{
+	int64_t version;
+
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_exec(db, "PRAGMA cell_size_check=ON; PRAGMA query_only=ON", NULL, NULL, NULL);
+	version = single(db, "PRAGMA user_version");
+	if (version < 0)
+		return dt_fail(e, "%s: cannot be read: %s", path, sqlite3_errmsg(db));
+	if (version != DT_FLEET_FORMAT)
+		return dt_fail(
+			e,
+			"%s: a fleet of another format (%ld, this devtrace reads %d): merge anew",
+			path, (long)version, DT_FLEET_FORMAT);
+	return single(db,
+		      "SELECT count(*) FROM sqlite_schema WHERE type<>'table' OR"
+		      " sql LIKE '%virtual%' OR sql LIKE '%generated%' OR sql LIKE '% AS (%'") == 0
+		       ? 0
+		       : dt_fail(e, "%s: the fleet is damaged: foreign tables", path);
 }
 
 struct dt_fleet *dt_fleet_read(const char *path, struct dt_error *e)
@@ -381,17 +404,11 @@ struct dt_fleet *dt_fleet_read(const char *path, struct dt_error *e)
 	sqlite3 *db = NULL;
 	int rc = -1;
 
-	if (!f || sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL)) {
+	if (!f || sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, dt_journal_vfs())) {
 		dt_fail(e, "%s: cannot be opened: %s", path, f ? sqlite3_errmsg(db) : "no memory");
 		goto out;
 	}
-	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_exec(db, "PRAGMA cell_size_check=ON; PRAGMA query_only=ON", NULL, NULL, NULL);
-	if (version_of(db) != DT_FLEET_FORMAT)
-		dt_fail(e, "%s: a fleet of another format (%d, this devtrace reads %d): merge anew",
-			path, version_of(db), DT_FLEET_FORMAT);
-	else
+	if (!check_schema(db, path, e))
 		rc = read_all(f, db, path, e);
 out:
 	sqlite3_close(db);

@@ -7,7 +7,9 @@ setup_file() {
 	export dir
 	dir=$(mktemp -d)
 	cd "$dir"
-	mkdir usual && machines usual && "$dt" merge -o usual/fleet.db usual/alpha.db usual/beta.db >usual/said
+	mkdir usual
+	machines usual
+	"$dt" merge -o usual/fleet.db usual/alpha.db usual/beta.db >usual/said
 	gcc -O1 -g -o work -x c - <<-'C'
 		__attribute__((noinline)) int work(int n) { __asm__ volatile("" : "+r"(n)); return n + 1; }
 		int main(void) { int n = 0; while (n < 100) n = work(n); return 0; }
