@@ -21,14 +21,16 @@ struct making {
 	bool failed;
 };
 
+#define ROUNDED 2 /* units by which sums along a clock are off: dt_net_rates() */
+
 static int64_t early(int64_t x, int64_t low)
 {
-	return low <= -DT_NET_FAR ? DT_UNKNOWN_EARLY : x + low;
+	return low <= -DT_NET_FAR ? DT_UNKNOWN_EARLY : x + low - ROUNDED;
 }
 
 static int64_t late(int64_t x, int64_t high)
 {
-	return high >= DT_NET_FAR ? DT_UNKNOWN_LATE : x + high;
+	return high >= DT_NET_FAR ? DT_UNKNOWN_LATE : x + high + ROUNDED;
 }
 
 static void put(struct making *m, int64_t x, int64_t low, int64_t high, int64_t drawn)

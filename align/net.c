@@ -108,14 +108,21 @@ static void find_stretches(struct dt_net *g, const struct dt_cut *cut, size_t cu
 	g->cut[g->nodes - 1] = true;
 }
 
+/*
+ * Both sums are made of two that are rounded, what the mean rate gives and what is to both sides of
+ * it, of which the second one never falls: so there is no way there and back along a clock that is
+ * less than nothing, however near two nodes are. Each sum is off by up to two units.
+ */
 void dt_net_rates(struct dt_net *g)
 {
 	for (uint32_t i = 0; i < g->nodes; i++) {
 		const struct dt_stretch *s = &g->of[g->stretch[i]];
 		long double d = (long double)(g->x[i] - g->x[s->first]);
+		int64_t mean = (int64_t)floorl(d * ((long double)s->high + s->low) / 2);
+		int64_t span = (int64_t)ceill(d * ((long double)s->high - s->low) / 2);
 
-		g->up[i] = (int64_t)ceill(d * (long double)s->high);
-		g->down[i] = (int64_t)floorl(d * (long double)s->low);
+		g->up[i] = mean + span;
+		g->down[i] = mean - span;
 	}
 }
 

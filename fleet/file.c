@@ -382,7 +382,9 @@ static int check_schema(sqlite3 *db, const char *path, struct dt_error *e)
 
 	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_exec(db, "PRAGMA cell_size_check=ON; PRAGMA query_only=ON", NULL, NULL, NULL);
+	sqlite3_exec(db,
+		     "PRAGMA cell_size_check=ON; PRAGMA query_only=ON; PRAGMA temp_store=MEMORY",
+		     NULL, NULL, NULL);
 	version = single(db, "PRAGMA user_version");
 	if (version < 0)
 		return dt_fail(e, "%s: cannot be read: %s", path, sqlite3_errmsg(db));

@@ -348,6 +348,8 @@ static void simulate(uint64_t number, struct claims *to)
 	check_arrows(number, a);
 	check_order(number, a, to);
 	check_steps(number, a, to);
+	if (!world.wild && a->wander > 1.01 * DT_ALIGN_WANDER)
+		wrong(number, a, "more wander than there was", 0, 0);
 	if (!world.wild && a->contradictions)
 		wrong(number, a, "a contradiction where there is none", 0, 0);
 	dt_align_free(a);
@@ -417,7 +419,7 @@ static void nothing_known(void **state)
 	/* it is where the hint says, and nothing is guaranteed */
 	assert_true(k.t == 8 * SEC && !a->clock[1].known);
 	assert_true(k.early == DT_UNKNOWN_EARLY && k.late == DT_UNKNOWN_LATE);
-	assert_true(place(a, 0, SEC).early == SEC && place(a, 0, SEC).late == SEC);
+	assert_true(place(a, 0, SEC).early >= SEC - 2 && place(a, 0, SEC).late <= SEC + 2);
 	assert_int_equal(dt_align_order(a, 0, SEC, 1, SEC), DT_ORDER_UNKNOWN);
 	assert_int_equal(dt_align_order(a, 1, SEC, 1, 2 * SEC), DT_BEFORE);
 	assert_int_equal(dt_align_order(a, 1, SEC, 1, 0), DT_AFTER);
@@ -431,11 +433,11 @@ static void one_side(void **state)
 	struct dt_align *a = align(&v, 1, 2);
 	struct dt_knot k = place(a, 1, SEC);
 
-	assert_true(k.early == 2 * SEC && k.late == DT_UNKNOWN_LATE && k.t == k.early);
+	assert_true(k.early == 2 * SEC - 2 && k.late == DT_UNKNOWN_LATE && k.t == 2 * SEC);
 	assert_true(!a->clock[1].known);
 	/* a second later it may have lost 250 us */
 	k = place(a, 1, 2 * SEC);
-	assert_true(llabs(k.early - (3 * SEC - 250 * US)) <= 2);
+	assert_true(llabs(k.early - (3 * SEC - 250 * US)) <= 4);
 	assert_int_equal(dt_align_order(a, 0, SEC, 1, SEC), DT_BEFORE);
 	assert_int_equal(dt_align_order(a, 1, SEC, 0, 3 * SEC), DT_ORDER_UNKNOWN);
 	dt_align_free(a);
@@ -451,8 +453,8 @@ static void exchanges(void **state)
 	exchange(v + 2, 0, 1, 9 * SEC, 5 * MS, 10 * US, DT_EVIDENCE_PING);
 	a = align(v, 4, 2);
 	k = place(a, 1, SEC + 5 * MS + 10 * US);
-	assert_true(k.late - k.early == 20 * US && llabs(k.t - SEC - 10 * US) <= 1);
-	assert_true(k.likely == 20 * US / 3);
+	assert_true(k.late - k.early == 20 * US + 4 && llabs(k.t - SEC - 10 * US) <= 1);
+	assert_true(k.likely == (20 * US + 4) / 3);
 	/* the rate is within 20 us in 8 s, and twice the wander: 2.5 + 1 ppm, for 4 s */
 	k = place(a, 1, 5 * SEC);
 	assert_true(llabs((k.late - k.early) - (20 * US + 2 * 4 * 3500 * NS)) < US / 10);
@@ -525,6 +527,31 @@ static void false_marker(void **state)
 	dt_align_free(a);
 }
 
+/* Very many messages at once: what is rounded must not look like a contradiction. */
+static void many(void **state)
+{
+	enum { N = 60000 };
+	static struct dt_evidence v[N];
+	struct dt_align *a;
+
+	for (int i = 0; i < N; i++) {
+		int64_t t = (int64_t)(9.0 * (double)SEC * i / N),
+			took = 20 * US + i * 7919 % (9 * US);
+		int64_t x = t, y = t + took + llrint((double)(t + took) * 33e-6);
+
+		if (i % 2)
+			y = t + llrint((double)t * 33e-6), x = t + took;
+		v[i] = i % 2 ? (struct dt_evidence){1, 0, y, x, 0, (uint32_t)i, DT_EVIDENCE_PING}
+			     : (struct dt_evidence){0, 1, x, y, 0, (uint32_t)i, DT_EVIDENCE_PING};
+	}
+	a = align(v, N, 2);
+	assert_int_equal(a->contradictions, 0);
+	assert_true(a->wander < 1.01 * DT_ALIGN_WANDER);
+	struct dt_knot k = place(a, 1, 5 * SEC);
+	assert_true(k.late - k.early < 45 * US);
+	dt_align_free(a);
+}
+
 static void refused(void **state)
 {
 	struct dt_align_clock all[2] = {{0, SEC, 0}, {0, SEC, 0}};
@@ -547,7 +574,8 @@ int main(void)
 		cmocka_unit_test(nothing_known), cmocka_unit_test(one_side),
 		cmocka_unit_test(exchanges),	 cmocka_unit_test(through_third),
 		cmocka_unit_test(steps),	 cmocka_unit_test(false_marker),
-		cmocka_unit_test(refused),	 cmocka_unit_test(simulations),
+		cmocka_unit_test(many),		 cmocka_unit_test(refused),
+		cmocka_unit_test(simulations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
