@@ -76,18 +76,31 @@ void dt_calls_short_durations(struct calls *k)
 	}
 }
 
+/* Writes the columns of --merge: the thread, and in a fleet the machine before it. */
+static char *put_thread(const struct calls *k, char *p, uint32_t tid)
+{
+	char digits[DT_DIGITS];
+	size_t n = dt_text_decimal(digits, dt_reader_number(k->reader, tid));
+	size_t host = k->host ? strlen(k->host) : 0;
+
+	memset(p, ' ', k->host_room + 10);
+	if (k->host) {
+		p = stpcpy(p + k->host_room - host, k->host);
+		*p++ = ':';
+		memset(p, ' ', 10);
+		memcpy(p, digits, n);
+	} else {
+		memcpy(p + (n < 7 ? 7 - n : 0), digits, n);
+	}
+	return p + (n < 7 ? 7 : n) + 2;
+}
+
 char *dt_calls_start(const struct calls *k, char *p, uint32_t tid, uint32_t level)
 {
 	unsigned spaces = 2 * (level < DEEPEST ? level : DEEPEST);
 
-	if (k->merge && !k->fields.list.chosen) {
-		char digits[DT_DIGITS];
-		size_t n = dt_text_decimal(digits, dt_reader_number(k->reader, tid));
-
-		memset(p, ' ', 10);
-		memcpy(p + (n < 7 ? 7 - n : 0), digits, n);
-		p += (n < 7 ? 7 : n) + 2;
-	}
+	if (k->merge && !k->fields.list.chosen)
+		p = put_thread(k, p, tid);
 	memset(p, ' ', 32);
 	for (unsigned i = 32; __builtin_expect(i < spaces, 0); i += 16)
 		memset(p + i, ' ', 16);

@@ -119,6 +119,9 @@ struct calls {
 	bool *shown;		 /* by function row: dt_cmd_shown() */
 	uint32_t functions;	 /* elements of shown[] */
 	uint64_t ns_per_tick_32; /* nanoseconds of a tick, times 2^32 */
+	uint32_t merged;	 /* with --merge: the thread whose records came last */
+	const char *host;	 /* of a fleet: whose trace it is; NULL: there is one trace */
+	unsigned host_room;	 /* columns for that of the longest name */
 	struct output *output;
 	size_t outputs;
 	uint32_t last_tid;	 /* the thread whose output was used last, */
@@ -135,6 +138,26 @@ struct calls {
 	const struct dt_call **waiting; /* callers to be printed, the innermost first */
 	size_t waiting_n, waiting_size;
 };
+
+/* ---- calls.c ---- */
+
+/* Makes ready for the records of a trace, in that range; k->reader is open. Returns 0, or the exit
+ * status after reporting an error. */
+int dt_calls_begin(struct calls *k, struct dt_reader_range *range);
+/* Takes the records of a span; -1: error. */
+int dt_calls_take(struct calls *k, struct dt_span *s, struct dt_error *e);
+/* Writes, with --merge, what is still to be written of the calls that are open, as another thread
+ * goes on. */
+void dt_calls_let_go(struct calls *k);
+/* Ends; rc: -1 after an error, *e. Returns the exit status. */
+int dt_calls_end(struct calls *k, int rc, struct dt_error *e);
+/* Frees what belongs to a trace. */
+void dt_calls_free(struct calls *k);
+
+/* ---- calls-fleet.c ---- */
+
+/* Prints the calls of a fleet; options: of the command. Returns the exit status. */
+int dt_calls_fleet(struct calls *options, const char *path);
 
 /* ---- calls-output.c ---- */
 

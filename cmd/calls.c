@@ -14,6 +14,7 @@
 
 #include "analyse/meanings.h"
 #include "cmd/commands.h"
+#include "fleet/fleet.h"
 #include "cmd/unmet.h"
 
 static const char help[] =
@@ -222,7 +223,10 @@ static bool make_output(struct calls *k, const struct dt_pair_events *events)
 	dt_calls_short_durations(k);
 	k->formats.reader = k->reader;
 	k->keep = (struct dt_keep){.fd = -1, .memory_max = KEPT_IN_MEMORY};
-	k->out = malloc(sizeof(*k->out));
+	bool own = !k->out;
+
+	if (own)
+		k->out = malloc(sizeof(*k->out));
 	k->texts.fn = dt_calls_on_text;
 	k->texts.ctx = k;
 	k->pair = dt_pair_new(k->reader, events, true);
@@ -231,6 +235,8 @@ static bool make_output(struct calls *k, const struct dt_pair_events *events)
 		return false;
 	}
 	k->choice.pair = k->pair;
+	if (!own)
+		return true;
 	k->out->fd = STDOUT_FILENO;
 	k->out->file = NULL;
 	k->out->n = 0;
@@ -240,7 +246,7 @@ static bool make_output(struct calls *k, const struct dt_pair_events *events)
 	return true;
 }
 
-static int run(struct calls *k)
+int dt_calls_begin(struct calls *k, struct dt_reader_range *range)
 {
 	struct dt_pair_events events = {.begin = on_begin,
 					.end = on_end,
@@ -248,14 +254,13 @@ static int run(struct calls *k)
 					.other = dt_calls_on_other,
 					.ctx = k,
 					.cost = k->subtract ? k->cost : NULL};
-	struct dt_reader_range range = {.order = k->merge ? DT_BY_TIME : DT_BY_THREAD,
-					.values = true};
 	struct dt_error e = {""};
-	struct dt_span s;
-	uint32_t tid = DT_NO_TID;
 	int rc;
 
-	if (!dt_cmd_range(k->reader, &k->when, &range) ||
+	*range = (struct dt_reader_range){.order = k->merge ? DT_BY_TIME : DT_BY_THREAD,
+					  .values = true};
+	k->merged = DT_NO_TID;
+	if (!dt_cmd_range(k->reader, &k->when, range) ||
 	    (k->subtract && !dt_cmd_costs(k->reader, k->cost)) ||
 	    (k->min_text && !dt_cmd_duration(k->reader, k->min_text, &k->min)))
 		return 2;
@@ -278,34 +283,40 @@ static int run(struct calls *k)
 	k->late = k->min || k->only_failed || k->choice.filter;
 	k->single = (k->only_failed || k->choice.filter) && !k->backtrace;
 	k->failures.meanings = dt_meanings_of(k->reader);
-	k->until = range.to ? range.to : UINT64_MAX;
+	k->until = range->to ? range->to : UINT64_MAX;
 	/* among calls that were chosen one by one, nothing is said of others */
 	if (!k->late && dt_calls_missed_begin(k, &e) < 0)
 		return dt_cmd_fail("%s", e.text);
 	if (dt_reader_pauses(k->reader, on_pause, k) < 0)
 		return dt_cmd_fail("the pauses in the file can not be read");
-	if (!make_output(k, &events))
-		return dt_cmd_fail("out of memory");
-	rc = dt_reader_start(k->reader, &range, &e);
-	while (!rc && !k->failed && (rc = dt_reader_next(k->reader, &s, &e)) > 0) {
-		rc = 0;
-		if (k->out->failed || k->keep.failed)
-			break;
-		if (s.n && !dt_calls_wants(k, s.tid) && !dt_pair_unwanted(k->pair, &s))
-			continue;
-		/* with --merge, lines of a thread must not wait while another thread goes on */
-		if (k->merge && !k->late && s.n && s.tid != tid) {
-			if (tid != DT_NO_TID && k->to) {
-				dt_pair_look(k->pair, tid);
-				dt_calls_open_callers(k, k->to, tid);
-			}
-			tid = s.tid;
-		}
-		k->choice.span = &s;
-		if (dt_pair_span(k->pair, &s) ||
-		    (k->choice.filter && dt_filter_failed(k->choice.filter)))
-			rc = dt_fail(&e, "out of memory");
+	return make_output(k, &events) ? 0 : dt_cmd_fail("out of memory");
+}
+
+void dt_calls_let_go(struct calls *k)
+{
+	if (k->merged != DT_NO_TID && k->to && !k->late) {
+		dt_pair_look(k->pair, k->merged);
+		dt_calls_open_callers(k, k->to, k->merged);
 	}
+}
+
+int dt_calls_take(struct calls *k, struct dt_span *s, struct dt_error *e)
+{
+	if (s->n && !dt_calls_wants(k, s->tid) && !dt_pair_unwanted(k->pair, s))
+		return 0;
+	/* with --merge, lines of a thread must not wait while another thread goes on */
+	if (k->merge && !k->late && s->n && s->tid != k->merged) {
+		dt_calls_let_go(k);
+		k->merged = s->tid;
+	}
+	k->choice.span = s;
+	return dt_pair_span(k->pair, s) || (k->choice.filter && dt_filter_failed(k->choice.filter))
+		       ? dt_fail(e, "out of memory")
+		       : 0;
+}
+
+int dt_calls_end(struct calls *k, int rc, struct dt_error *e)
+{
 	k->choice.span = NULL;
 	k->ending = true;
 	dt_texts_end(&k->texts);
@@ -314,11 +325,30 @@ static int run(struct calls *k)
 	dt_pair_free(k->pair);
 	dt_fulls_free(&k->fulls);
 	if (k->failures.no_memory && !rc)
-		rc = dt_fail(&e, "out of memory");
+		rc = dt_fail(e, "out of memory");
 	dt_failures_free(&k->failures);
 	if (dt_calls_print_kept(k))
 		return 1;
-	return rc ? dt_cmd_fail("%s", e.text) : 0;
+	return rc ? dt_cmd_fail("%s", e->text) : 0;
+}
+
+static int run(struct calls *k)
+{
+	struct dt_reader_range range;
+	struct dt_error e = {""};
+	struct dt_span s;
+	int rc = dt_calls_begin(k, &range);
+
+	if (rc)
+		return rc;
+	rc = dt_reader_start(k->reader, &range, &e);
+	while (!rc && !k->failed && (rc = dt_reader_next(k->reader, &s, &e)) > 0) {
+		rc = 0;
+		if (k->out->failed || k->keep.failed)
+			break;
+		rc = dt_calls_take(k, &s, &e);
+	}
+	return dt_calls_end(k, rc, &e);
 }
 
 static bool parse_number(const char *text, const char *what, uint32_t *v)
@@ -503,6 +533,19 @@ bool dt_calls_can_print(const char *fields, const char *units, bool switches)
 	return false;
 }
 
+void dt_calls_free(struct calls *k)
+{
+	dt_cmd_filter_free(k->choice.filter);
+	dt_formats_free(&k->formats);
+	dt_last_lines_free(&k->last);
+	dt_backtraces_free(&k->backtraces);
+	dt_calls_missed_free(k);
+	free(k->shown);
+	free(k->waiting);
+	free(k->duration);
+	dt_calls_json_free(k);
+}
+
 int dt_cmd_calls(int argc, char **argv)
 {
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
@@ -511,7 +554,10 @@ int dt_cmd_calls(int argc, char **argv)
 
 	if (status < 0) {
 		begin_output(&k);
-		k.reader = dt_cmd_open(argc, argv, "calls", &needs, &status);
+		if (argc - optind == 1 && dt_fleet_is(argv[optind]))
+			status = dt_calls_fleet(&k, argv[optind]);
+		else
+			k.reader = dt_cmd_open(argc, argv, "calls", &needs, &status);
 		if (k.reader) {
 			status = run(&k);
 			dt_cmd_say_lost(k.reader);
@@ -524,16 +570,8 @@ int dt_cmd_calls(int argc, char **argv)
 		}
 	}
 	dt_selection_clear(&k.select);
-	dt_cmd_filter_free(k.choice.filter);
-	dt_formats_free(&k.formats);
-	dt_last_lines_free(&k.last);
-	dt_backtraces_free(&k.backtraces);
-	dt_calls_missed_free(&k);
+	dt_calls_free(&k);
 	free(k.thread);
-	free(k.shown);
-	free(k.waiting);
 	free(k.out);
-	free(k.duration);
-	dt_calls_json_free(&k);
 	return status;
 }

@@ -7,19 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 #include "arch/arch.h"
-#include "cmd/cat-json.h"
+#include "cmd/cat-work.h"
 #include "cmd/commands.h"
+#include "fleet/fleet.h"
 #include "core/search.h"
 #include "show/event.h"
 #include "cmd/follow.h"
-#include "cmd/open.h"
-#include "cmd/terminal.h"
-#include "show/out.h"
-#include "show/pointer.h"
-#include "core/compact.h"
-#include "core/kitrace.h"
 #include "core/signature.h"
-#include "core/text.h"
 #include "core/processor.h"
 
 static const char help[] =
@@ -45,26 +39,8 @@ static const char help[] =
 	"  -p, --peek             leave them in the log\n" DT_TERMINAL_HELP
 	"  -h, --help        show this\n"
 	"\n"
-	"FILE is devtrace.db when not given.\n";
-
-#define LONGEST_NAME 4096 /* longer names are not shown: a line must fit into the buffer */
-
-struct cat {
-	struct dt_reader *reader;
-	char format; /* the option's letter; 0: lines of fixed columns */
-	enum dt_layout layout;
-	uint64_t lines, cut;	      /* cut: lines that do not hold all that was recorded */
-	uint32_t *by_address, sorted; /* rows of functions sorted by address; their number */
-	struct dt_pointers *pointers;
-	struct dt_compact compact;
-	struct dt_kitrace kitrace;
-	struct dt_cat_json json;
-	struct dt_out out;
-	struct dt_terminal terminal;
-	/* to print a running session's records instead of a file's */
-	const char *session;
-	bool live, follow, peek;
-};
+	"FILE is devtrace.db when not given. Of a fleet (devtrace merge), lines have the machine's\n"
+	"name before them, or host=, and are in the order of the fleet's time.\n";
 
 static void print_loss(struct dt_out *o, const struct dt_reader *r, const struct dt_span *s)
 {
@@ -265,7 +241,7 @@ static void print_kitrace_record(struct cat *k, const struct dt_span *s, uint32_
 	if ((s->flags[i] & DT_NARGS) == DT_ADJACENT)
 		line.flags |= DT_KITRACE_ADJACENT;
 	dt_reader_realtime(k->reader, s->ticks[i], &ns);
-	line.us = ns / 1000 + (uint64_t)(zone * 1000000);
+	line.us = (k->fleet_us ? k->fleet_us : ns / 1000) + (uint64_t)(zone * 1000000);
 	if (f) {
 		line.symbol = short_name(k->reader, site->function);
 		line.offset = site->pc - f->address;
@@ -343,7 +319,7 @@ static void print_layout(struct cat *k, const struct dt_span *s)
 	k->lines += s->n;
 }
 
-static void print_span(struct cat *k, const struct dt_span *s)
+void dt_cat_span(struct cat *k, const struct dt_span *s)
 {
 	switch (k->format) {
 	case 'l':
@@ -382,7 +358,7 @@ static int print(struct cat *k, const struct dt_reader_range *range)
 			    dt_compact_begin(&k->compact, dt_out_room(&k->out, DT_COMPACT_TEXT)));
 	rc = dt_reader_start(k->reader, range, &e);
 	while (!rc && !k->out.failed && (rc = dt_reader_next(k->reader, &s, &e)) > 0) {
-		print_span(k, &s);
+		dt_cat_span(k, &s);
 		rc = 0;
 	}
 	if (rc < 0) {
@@ -511,6 +487,8 @@ int dt_cmd_cat(int argc, char **argv)
 	dt_terminal_listing(&k.terminal, k.format != 'j');
 	if (k.terminal.columns)
 		k.out.file = stdout;
+	if (argc - optind == 1 && dt_fleet_is(argv[optind]))
+		return dt_cat_fleet(&k, argv[optind], &when);
 	k.reader = dt_cmd_open(argc, argv, "cat", &needs, &status);
 	if (!k.reader)
 		return status;

@@ -8,6 +8,7 @@
 #include "analyse/check.h"
 #include "cmd/check-json.h"
 #include "cmd/commands.h"
+#include "cmd/fleet.h"
 #include "cmd/open.h"
 #include "cmd/progress.h"
 #include "core/text.h"
@@ -354,6 +355,45 @@ static int check_file(const char *path, const struct check_options *o)
 	return rc;
 }
 
+/* Checks all traces of a fleet, and whether they fit to how it has aligned them. */
+static int check_fleet(const char *path, const struct check_options *o)
+{
+	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
+	struct dt_fleet_checked c;
+	struct dt_reader **reader;
+	struct dt_error e;
+	struct dt_fleet *f;
+	int status = 0;
+
+	if (o->json) {
+		dt_cmd_fail("%s: --json is of traces, not of a fleet", path);
+		return 2;
+	}
+	f = dt_fleet_open_all(path, &needs, &reader, &status);
+	if (!f)
+		return status;
+	for (uint32_t i = 0; i < f->hosts; i++)
+		status |= check_file(f->host[i].path, o);
+	if (dt_fleet_check(f, reader, &c, &e)) {
+		status = dt_cmd_fail("%s", e.text);
+	} else if (c.backward) {
+		printf("%s: %lu of %lu messages are received before they are sent: the fleet is not of "
+		       "these traces, or damaged; merge anew\n%s: not sound\n",
+		       path, (unsigned long)c.backward, (unsigned long)c.messages, path);
+		status = 1;
+	} else if (!o->quiet) {
+		printf("%s: sound: %u traces; %lu messages between them, none received before it was "
+		       "sent",
+		       path, f->hosts, (unsigned long)(c.messages - c.doubted));
+		if (c.doubted)
+			printf("; of %lu more nothing is claimed, as a clock stepped",
+			       (unsigned long)c.doubted);
+		putchar('\n');
+	}
+	dt_fleet_close_all(f, reader);
+	return status;
+}
+
 int dt_cmd_check(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -384,6 +424,8 @@ int dt_cmd_check(int argc, char **argv)
 			return dt_cmd_usage("check");
 		}
 	}
+	if (argc - optind == 1 && dt_fleet_is(argv[optind]))
+		return check_fleet(argv[optind], &o);
 	if (optind == argc)
 		dt_needs_add(&needs, DT_NEED_TRACE, DT_DEFAULT_FILE);
 	for (int i = optind; i < argc; i++)

@@ -32,6 +32,7 @@ int dt_cmd_sum(int argc, char **argv);
 int dt_cmd_check(int argc, char **argv);
 int dt_cmd_top(int argc, char **argv);
 int dt_cmd_tui(int argc, char **argv);
+int dt_cmd_merge(int argc, char **argv);
 
 /* Say whether calls and report can print what these options say, for a command that prints by them
  * later; NULL: not given; switches: they will be in the trace. False: they can not, which has been

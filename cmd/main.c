@@ -48,6 +48,7 @@ static const struct {
 	{"import", dt_cmd_import, "a trace file from the format of another tracer"},
 	{"serve", dt_cmd_serve, "traces for clients elsewhere: fetch, Barrelfish's tools"},
 	{"fetch", dt_cmd_fetch, "a trace from devtrace serve elsewhere"},
+	{"merge", dt_cmd_merge, "traces of several machines as one, with bounds of the error"},
 	{"events", dt_cmd_events, "header and table from a definition of events"},
 };
 

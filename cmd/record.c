@@ -49,6 +49,8 @@
 	"      --budget=SHARE         recording may cost so much of the program's processor time (5%):\n"   \
 	"                             functions that cost most are switched off for a time, and the\n"      \
 	"                             file says when\n"                                                     \
+	"      --pong=ADDRESS:PORT    answer exchanges that another machine's session makes by --ping,\n"   \
+	"      --ping=ADDRESS:PORT    so that devtrace merge can bring the two clocks together\n"           \
 	"  -o, --output=FILE          the trace file (devtrace.db)\n"                                       \
 	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"                 \
 	"                             drop (keep the oldest), overwrite (keep the newest)\n"                \

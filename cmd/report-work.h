@@ -48,6 +48,7 @@ struct dt_report_run {
 struct report {
 	enum dt_stats_key key;
 	uint64_t rows;
+	bool fleet; /* this is one of several traces */
 	bool json, subtract, anyway, failed, waiting, live;
 	bool left_out;		 /* the sums of what a filter has left out while recording */
 	bool budget;		 /* when functions were off because of the budget */
@@ -76,6 +77,19 @@ struct report {
 		uint64_t times;
 	} why[DT_REPORT_WHYS];
 };
+
+/* ---- report.c ---- */
+
+/* Reads a trace, and makes the rows of its table, which dt_report_free_rows() frees, and then
+ * dt_report_free() the rest. Returns 0, or the exit status after reporting an error. */
+int dt_report_read(struct dt_reader *r, struct report *o, struct dt_stats_row **row, size_t *n);
+void dt_report_free_rows(const struct report *o, struct dt_stats_row *row, size_t n);
+void dt_report_free(struct report *o);
+
+/* ---- report-fleet.c ---- */
+
+/* Prints the table of a fleet, by the options in o. Returns the exit status. */
+int dt_report_fleet(struct report *o, const char *path);
 
 /* ---- report-table.c ---- */
 

@@ -11,6 +11,7 @@
 #include "cmd/left-out.h"
 #include "cmd/report-waits.h"
 #include "cmd/report-work.h"
+#include "fleet/fleet.h"
 #include "cmd/top.h"
 #include "cmd/unmet.h"
 
@@ -318,32 +319,69 @@ static bool has_whole_run(const struct dt_reader *r, const struct report *o)
 	       !o->select.n && !o->failed && !o->subtract && !o->when.from && !o->when.to;
 }
 
-static int report(struct dt_reader *r, struct report *o)
+/* Makes ready for reading. Returns 0, or the exit status after reporting an error. */
+static int prepare(struct dt_reader *r, struct report *o, struct dt_reader_range *range,
+		   double *cost)
 {
-	struct dt_reader_range range = {.order = DT_BY_THREAD, .values = o->failed};
-	double cost[256];
-	int status = 2;
-
 	o->reader = r;
 	o->failures.meanings = dt_meanings_of(r);
 	o->run.wanted = has_whole_run(r, o);
-	if (!dt_cmd_range(r, &o->when, &range) || (o->subtract && !dt_cmd_costs(r, cost)))
-		goto out;
-	if (dt_cmd_unmet_patterns(r, &o->select)) {
-		status = 1;
-		goto out;
-	}
+	if (!dt_cmd_range(r, &o->when, range) || (o->subtract && !dt_cmd_costs(r, cost)))
+		return 2;
+	if (!o->fleet && dt_cmd_unmet_patterns(r, &o->select))
+		return 1;
 	if (o->filter_text) {
 		o->choice = (struct dt_choosing){.filter = dt_cmd_filter(r, o->filter_text),
 						 .reader = r};
 		if (!o->choice.filter)
-			goto out;
+			return 2;
 		dt_cmd_unmet_filter(r, o->choice.filter);
-		range.values = range.values || dt_filter_needs_values(o->choice.filter);
+		range->values = range->values || dt_filter_needs_values(o->choice.filter);
 	}
-	if (o->subtract && o->choice.filter && dt_cmd_filter_has_text(o->choice.filter))
-		goto out;
-	if (o->left_out) {
+	return o->subtract && o->choice.filter && dt_cmd_filter_has_text(o->choice.filter) ? 2 : 0;
+}
+
+void dt_report_free(struct report *o)
+{
+	free(o->shown);
+	dt_stats_free(&o->stats);
+	dt_stats_free(&o->held);
+	dt_report_run_free(&o->run);
+	dt_cmd_filter_free(o->choice.filter);
+	dt_failures_free(&o->failures);
+	dt_reasons_free(&o->reasons);
+	dt_groups_free(&o->groups);
+	dt_missed_free(&o->missed);
+}
+
+int dt_report_read(struct dt_reader *r, struct report *o, struct dt_stats_row **row, size_t *n)
+{
+	struct dt_reader_range range = {.order = DT_BY_THREAD, .values = o->failed};
+	double cost[256];
+	int status = prepare(r, o, &range, cost);
+
+	if (!status)
+		status = dt_report_can_group(o) ? read_all(o, &range, cost) : 1;
+	if (status)
+		return status;
+	*row = make_rows(o, n);
+	return *row ? 0 : dt_cmd_fail("out of memory");
+}
+
+void dt_report_free_rows(const struct report *o, struct dt_stats_row *row, size_t n)
+{
+	free_rows(o, row, n);
+}
+
+static int report(struct dt_reader *r, struct report *o)
+{
+	struct dt_reader_range range = {.order = DT_BY_THREAD, .values = o->failed};
+	double cost[256];
+	int status = prepare(r, o, &range, cost);
+
+	if (status)
+		;
+	else if (o->left_out) {
 		status = dt_left_out_table(r, &o->select, o->rows, o->json);
 	} else if (o->budget) {
 		status = dt_budget_table(r, &o->select, o->rows, o->json);
@@ -357,16 +395,7 @@ static int report(struct dt_reader *r, struct report *o)
 		status = read_all(o, &range, cost);
 		status = status ? status : print(o);
 	}
-out:
-	free(o->shown);
-	dt_stats_free(&o->stats);
-	dt_stats_free(&o->held);
-	dt_report_run_free(&o->run);
-	dt_cmd_filter_free(o->choice.filter);
-	dt_failures_free(&o->failures);
-	dt_reasons_free(&o->reasons);
-	dt_groups_free(&o->groups);
-	dt_missed_free(&o->missed);
+	dt_report_free(o);
 	return status;
 }
 
@@ -534,8 +563,9 @@ int dt_cmd_report(int argc, char **argv)
 				 : show_live(&o, optind < argc ? argv[optind] : DT_DEFAULT_FILE);
 	} else if (status < 0) {
 		dt_terminal_listing(&o.terminal, !o.json);
-		r = dt_cmd_open(argc, argv, "report", NULL, &status);
-		if (r) {
+		if (argc - optind == 1 && dt_fleet_is(argv[optind]))
+			status = dt_report_fleet(&o, argv[optind]);
+		else if ((r = dt_cmd_open(argc, argv, "report", NULL, &status))) {
 			status = report(r, &o);
 			dt_cmd_say_lost(r);
 			dt_reader_close(r);

@@ -9,8 +9,10 @@
 #include <sys/stat.h>
 
 #include "cmd/commands.h"
+#include "cmd/fleet.h"
 #include "cmd/open.h"
 #include "cmd/rows.h"
+#include "cmd/sql-fleet.h"
 #include "cmd/terminal.h"
 #include "sql/writing.h"
 
@@ -28,6 +30,8 @@ static const char help[] =
 	"  -n, --no-header  without the names of the columns\n" DT_TERMINAL_HELP
 	"  -h, --help       show this\n"
 	"\n"
+	"Of a fleet (devtrace merge), tables have the column host, and hosts, alignment and\n"
+	"contradictions are further ones; at, early and late are times of the fleet.\n\n"
 	"Of FILE only the table activities can be written. FILE is devtrace.db when not given.\n"
 	"\n"
 	"  devtrace sql 'SELECT function, count(*), sum(self) FROM calls GROUP BY 1 ORDER BY 3 "
@@ -204,15 +208,12 @@ static int confine(const struct query *q, bool *write)
 	return dt_cmd_confine(&needs);
 }
 
-static int query(struct query *q, const struct dt_terminal *t, enum dt_rows_form form, bool header)
+/* Answers from a connection that is open, or says why it is not. */
+static int answer(struct query *q, bool opened, const struct dt_terminal *t, enum dt_rows_form form,
+		  bool header, const struct dt_error *why)
 {
-	struct dt_error e = {""};
-	bool write, opened;
-	int status = confine(q, &write);
-
-	if (status)
-		return status;
-	opened = dt_sql_open(&q->session, q->path, write, &e) == 0;
+	struct dt_error e = *why;
+	int status;
 
 	q->rows = opened ? dt_rows_new(t, form, header) : NULL;
 	if (!opened)
@@ -231,6 +232,30 @@ static int query(struct query *q, const struct dt_terminal *t, enum dt_rows_form
 			q->path);
 	dt_rows_free(q->rows);
 	dt_sql_close(&q->session);
+	return status;
+}
+
+static int query(struct query *q, const struct dt_terminal *t, enum dt_rows_form form, bool header)
+{
+	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
+	struct dt_reader **reader;
+	struct dt_error e = {""};
+	struct dt_fleet *f;
+	bool write;
+	int status;
+
+	if (!dt_fleet_is(q->path)) {
+		status = confine(q, &write);
+		if (status)
+			return status;
+		return answer(q, dt_sql_open(&q->session, q->path, write, &e) == 0, t, form, header,
+			      &e);
+	}
+	f = dt_fleet_open_all(q->path, &needs, &reader, &status);
+	if (!f)
+		return status;
+	status = answer(q, dt_sql_fleet(&q->session, f, &e) == 0, t, form, header, &e);
+	dt_fleet_close_all(f, reader);
 	return status;
 }
 

@@ -258,6 +258,12 @@ static int take(struct dt_trace_command *c, int opt)
 		return take_threads(c);
 	case 14:
 		return take_budget(c);
+	case 15:
+		o->ping = optarg;
+		return 0;
+	case 16:
+		o->pong = optarg;
+		return 0;
 	case 'd':
 		return c->detach = true, 0;
 	case 'f':
@@ -302,6 +308,8 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"backtrace-size", required_argument, NULL, 10},
 		{"recorder-threads", required_argument, NULL, 13},
 		{"budget", required_argument, NULL, 14},
+		{"ping", required_argument, NULL, 15},
+		{"pong", required_argument, NULL, 16},
 		{"summary", no_argument, NULL, 'c'},
 		{"fields", required_argument, NULL, 'O'},
 		{"units", required_argument, NULL, 11},

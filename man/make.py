@@ -20,6 +20,7 @@ PAGES = {
     "timeline": ("devtrace-timeline", 7, "the time line of a trace in a browser"),
     "analysis": ("devtrace-analysis", 7, "reading a trace: who calls whom, what became slower, what waited"),
     "remote": ("devtrace-remote", 7, "tracing a program on another host"),
+    "machines": ("devtrace-machines", 7, "the traces of several machines as one, with bounds of the error"),
     "events": ("devtrace-own-events", 7, "events that a program records of its own"),
     "kernel": ("devtrace-kernel", 7, "tracing the kernel"),
     "start": ("devtrace-start", 7, "ten minutes with devtrace"),

@@ -15,5 +15,8 @@ struct dt_clocks dt_clocks_read(void);
 /* Reads the clocks and stores the reading in the session's trace file, if it has one. With the
  * lock, or when there are no other threads. */
 void dt_clock_store(struct dt_session *s);
+/* Stores what the real time is, and how far it may be off, for bringing machines' clocks together.
+ * The session has a file; with the lock, or when there are no other threads. */
+void dt_clock_store_realtime(struct dt_session *s);
 
 #endif

@@ -44,9 +44,12 @@ struct dt_options {
 	size_t snapshots;
 	const char *backtrace; /* the stacks of calls that these words mean are kept; NULL: none */
 	uint32_t backtrace_size; /* bytes of a stack, at most; 0: the default */
-	double budget;	  /* what recording may cost, as a share of the program's processor time:
-			   * functions that are called too often are switched off for a time
-			   * (session/throttle.h); 0: it may cost what it does */
+	double budget; /* what recording may cost, as a share of the program's processor time:
+			* functions that are called too often are switched off for a time
+			* (session/throttle.h); 0: it may cost what it does */
+	/* with which machine exchanges are made, and where others' are answered (session/ping.h):
+	 * ADDRESS:PORT; NULL: none */
+	const char *ping, *pong;
 	uint64_t last_ns; /* only what was recorded in so long, at the end, is kept; 0: all */
 	bool follow;   /* trace the programs that it executes, too; then the program itself need not
 			* have anything that can be traced */

@@ -41,6 +41,7 @@
 #include "session/recorder.h"
 #include "session/serve.h"
 #include "session/server.h"
+#include "session/ping.h"
 #include "session/throttle.h"
 #include "session/tids.h"
 #include "session/sieve.h"
@@ -69,6 +70,33 @@ static bool is_libraries_alone(const struct dt_options *o)
 	       !o->kernel && !o->filter && !o->sums && !o->idle && !o->stopped && !o->last_ns;
 }
 
+static int start_pings(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
+{
+	if ((o->ping || o->pong) && !o->output)
+		return dt_fail(e, "--ping and --pong write into the trace file: there is none");
+	if (o->pong && !(s->pong = dt_ping_start(o->pong, true, e)))
+		return -1;
+	if (o->ping && !(s->ping = dt_ping_start(o->ping, false, e)))
+		return -1;
+	return 0;
+}
+
+/* Stores which boot of which machine this is: what was recorded in the same one, in whatever
+ * container, has the same cycle counter. */
+static void store_boot(struct dt_session *s)
+{
+	char id[40] = "";
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!f)
+		return;
+	if (fgets(id, sizeof(id), f) && strlen(id) >= 36) {
+		id[36] = '\0';
+		dt_store_meta(s->store, "boot_id", id, NULL);
+	}
+	fclose(f);
+}
+
 /* Stores where and how the session records, for readers of the file. */
 static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 {
@@ -80,6 +108,7 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 		dt_store_meta(s->store, "host", u.nodename, NULL);
 		dt_store_meta(s->store, "kernel", u.release, NULL);
 	}
+	store_boot(s);
 	dt_store_meta(s->store, "processor", DT_MACHINE_NAME, NULL);
 	dt_store_meta(s->store, "policy", policy[s->options.policy], NULL);
 	/* from these `check' knows what an older recorder did wrong; doc/format.md has the meaning
@@ -293,6 +322,7 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 	if (o->output) {
 		dt_store_clock(s->store, began.ticks, began.mono, began.real, NULL);
 		dt_store_clock(s->store, now.ticks, now.mono, now.real, NULL);
+		dt_clock_store_realtime(s);
 	}
 	s->lifts = dt_throttle_lifts(o);
 	if (o->budget && !(s->throttle = dt_throttle_new(s, &costs))) {
@@ -361,6 +391,8 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 		dt_helds_end(s);
 		dt_births_end(s);
 		dt_throttle_end(s);
+		dt_ping_stop(s->ping);
+		dt_ping_stop(s->pong);
 		dt_clock_store(s);
 		dt_format(text, sizeof(text), "%lu", (unsigned long)s->results.stop_ns);
 		dt_store_meta(s->store, "longest_stop", text, NULL);
@@ -384,6 +416,8 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 	dt_session_device_free(s);
 	dt_kernel_close(s->kernel);
 	dt_switches_close(s->switches);
+	dt_ping_free(s->ping);
+	dt_ping_free(s->pong);
 	dt_throttle_free(s->throttle);
 	free(s->offset);
 	dt_domains_free(s);
@@ -424,6 +458,8 @@ int dt_session_record(struct dt_session *s, struct dt_error *e)
 	if (pthread_create(&s->recorder, NULL, dt_recorder_main, s) != 0)
 		return dt_fail(e, "no recorder thread: %s", strerror(errno));
 	s->recorder_runs = true;
+	if (start_pings(s, &s->options, e) < 0)
+		return -1;
 	s->ends = dt_ends_watch(&s->targets.shared);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "core/types.h"
 
 #define DT_APPLICATION_ID 0x64747263 /* "dtrc" */
+#define DT_FLEET_ID	  0x6474666c /* "dtfl": fleet/fleet.h */
 
 /* Which columns of the events blob are there: dt_events_head.columns. */
 enum {
@@ -73,6 +74,8 @@ struct dt_vals_head {
 	"CREATE TABLE stack_frame(stack INTEGER, level INTEGER, address INTEGER,"                  \
 	" function INTEGER, file TEXT, line INTEGER, PRIMARY KEY(stack, level)) WITHOUT ROWID;"    \
 	"CREATE TABLE waited(tid INTEGER, begin_ticks INTEGER, end_ticks INTEGER, what TEXT);"     \
+	"CREATE TABLE sync(kind TEXT, id TEXT, begin_ticks INTEGER, end_ticks INTEGER,"            \
+	" ns INTEGER, bound_ns INTEGER);"                                                          \
 	"CREATE TABLE hold(tid INTEGER, begin_ticks INTEGER, end_ticks INTEGER, why TEXT);"        \
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, core INTEGER, first INTEGER, records INTEGER," \
 	" min_ticks INTEGER, max_ticks INTEGER, events BLOB, vals BLOB);"                          \

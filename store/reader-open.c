@@ -132,7 +132,13 @@ static int check_head(struct dt_reader *r, struct dt_error *e)
 		return dt_reader_sql_error(r, e);
 	if (f->pMethods->xRead(f, head, sizeof(head), 0) || f->pMethods->xFileSize(f, &length) ||
 	    memcmp(head, "SQLite format 3", 16) || memcmp(head + 68, "dtrc", 4))
-		return dt_fail(e, "%s: is not a devtrace trace", r->path);
+		return memcmp(head + 68, "dtfl", 4)
+			       ? dt_fail(e, "%s: is not a devtrace trace", r->path)
+			       : dt_fail(e,
+					 "%s: is a fleet, of traces of several machines: merge, cat, calls, report, "
+					 "sql and check read it; this needs one machine's trace (`devtrace merge "
+					 "%s` lists them)",
+					 r->path, r->path);
 	/* the size by SQLite's header; while the file is written, the rest is in the log */
 	size = (uint64_t)(head[16] << 8 | head[17]) * be32(head + 28);
 	if ((uint64_t)length < size && !has_log(r->path))

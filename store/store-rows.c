@@ -380,6 +380,21 @@ int dt_store_waited(struct dt_store *s, const struct dt_waited_row *row, struct 
 	return dt_store_run(s, WAITED, e);
 }
 
+int dt_store_sync(struct dt_store *s, const struct dt_sync_row *row, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[SYNC];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	dt_store_bind_text(t, 1, row->kind);
+	dt_store_bind_text(t, 2, row->id);
+	dt_store_bind_u64(t, 3, row->begin);
+	dt_store_bind_u64(t, 4, row->end);
+	sqlite3_bind_int64(t, 5, row->ns);
+	sqlite3_bind_int64(t, 6, row->bound);
+	return dt_store_run(s, SYNC, e);
+}
+
 int dt_store_left_out(struct dt_store *s, const struct dt_left_out_row *row, struct dt_error *e)
 {
 	sqlite3_stmt *t = s->statement[LEFT_OUT];

@@ -71,6 +71,7 @@ enum statement {
 	HELD,
 	WRITTEN,
 	WAITED,
+	SYNC,
 	LEFT_OUT,
 	BUDGET_OFF,
 	LEFT_RECORDS,

@@ -309,6 +309,18 @@ struct dt_waited_row {
 };
 int dt_store_waited(struct dt_store *s, const struct dt_waited_row *row, struct dt_error *e);
 
+/*
+ * What brings this machine's clock together with others' (align/align.h): something that happened
+ * between two ticks. "sent" and "received": the two ends of a message, with the same id in both
+ * machines' traces. "realtime": CLOCK_REALTIME, in ns since 1970, was right to `bound' ns.
+ */
+struct dt_sync_row {
+	const char *kind, *id;
+	uint64_t begin, end; /* ticks */
+	int64_t ns, bound;   /* bound -1: nobody vouches for it */
+};
+int dt_store_sync(struct dt_store *s, const struct dt_sync_row *row, struct dt_error *e);
+
 /* What a session has left out of a function's calls, since its filter did not want them. */
 struct dt_left_out_row {
 	uint32_t function;

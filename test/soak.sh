@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, hostile, corpus, suites, found, kernel, packages, rpm, static, old-libc, fuzz, sanitizers, whole
+#                            storm, csmith, csmith-points, kills, oracle, align, hostile, corpus, suites, found, kernel, packages, rpm, static, old-libc, fuzz, sanitizers, whole
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -22,6 +22,8 @@
 #   - 1,000 SIGKILLs at random of the program, and of the controller (test/stress/kill.t)
 #   - programs that count themselves under random combinations of options and commands, 10,000 in all
 #     (SOAK_COMBINATIONS, from FIRST on): test/oracle/run.py
+#   - clocks of machines that are simulated, SOAK_ALIGN times (1,000, from FIRST on): the truth is inside the bars, no message goes
+#     backward: test/unit/test-align.c
 #   - programs that write into the session's memory what they like, SOAK_HOSTILE minutes (60): test/hostile/hostile.t
 #   - encoders, OpenSSL's algorithms, packers, and programs of ten languages, all functions of theirs and of their
 #     libraries probed: output and status as alone (what is installed of them; nine minutes): test/real/corpus.sh
@@ -409,6 +411,13 @@ oracle() {
 }
 campaign oracle "programs that count themselves, ${SOAK_COMBINATIONS:-10000} combinations: calls made = recorded + said to be lost" \
 	oracle "${SOAK_COMBINATIONS:-10000}"
+align() {
+	make -s -C "$root" build/test/unit/test-align >"$work/log" 2>&1 &&
+		ALIGN_SIMULATIONS=$1 timeout 3600 "$root/build/test/unit/test-align" >"$work/log" 2>&1 || { cat "$work/log" >>"$work/why"; return 1; }
+	grep 'simulations: ' "$work/log" | sed 's/^/# /' >&2
+}
+campaign align "machines' clocks, ${SOAK_ALIGN:-1000} simulations: the truth is inside the bars everywhere, no message goes backward" \
+	align "${SOAK_ALIGN:-1000}"
 hostile() {
 	local until=$((SECONDS + 60 * $1)) rounds=0
 	while [ $SECONDS -lt $until ]; do

@@ -6,6 +6,7 @@
  *	function NAME SIGNATURE     (SIGNATURE may be missing)
  *	E NAME SP TICKS V0 V1 V2 V3   entry; X: exit; T: exit before a tail jump; P, V, M, N, S, R:
  *	                              those kinds (values may be missing; numbers as in C)
+ *	sync KIND ID BEGIN END NS BOUND   (ID "-": none)
  *	at CORE TID                   where what follows is; at first core 0, thread 1
  *	lost N                        records of the core, before the next one
  *	lose N SINCE                  of one of the core's sources, since a tick
@@ -124,6 +125,13 @@ static bool add_row(const char *word, char *line)
 			&error);
 	} else if (!strcmp(word, "exec")) {
 		dt_store_exec(store, pid, strtoull(line, NULL, 0), &error);
+	} else if (!strcmp(word, "sync")) {
+		sscanf(line, "%255s %255s %lu %lu %li %li", a, b, n, n + 1, (long *)n + 2,
+		       (long *)n + 3);
+		dt_store_sync(store,
+			      &(struct dt_sync_row){a, strcmp(b, "-") ? b : "", n[0], n[1],
+						    (int64_t)n[2], (int64_t)n[3]},
+			      &error);
 	} else if (!strcmp(word, "type")) {
 		dt_store_type(store, line + strspn(line, " "), &error);
 	} else if (!strcmp(word, "pause")) {
