@@ -73,6 +73,8 @@ struct dt_vals_head {
 	"CREATE TABLE stack_frame(stack INTEGER, level INTEGER, address INTEGER,"                  \
 	" function INTEGER, file TEXT, line INTEGER, PRIMARY KEY(stack, level)) WITHOUT ROWID;"    \
 	"CREATE TABLE waited(tid INTEGER, begin_ticks INTEGER, end_ticks INTEGER, what TEXT);"     \
+	"CREATE TABLE waker(id INTEGER PRIMARY KEY, tid INTEGER, pid INTEGER, name TEXT,"          \
+	" context INTEGER, made INTEGER, function INTEGER, stack INTEGER);"                        \
 	"CREATE TABLE hold(tid INTEGER, begin_ticks INTEGER, end_ticks INTEGER, why TEXT);"        \
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, core INTEGER, first INTEGER, records INTEGER," \
 	" min_ticks INTEGER, max_ticks INTEGER, events BLOB, vals BLOB);"                          \

@@ -79,6 +79,7 @@ enum statement {
 	STACK,
 	STACK_FRAME,
 	BACKTRACE,
+	WAKER,
 	CHUNK,
 	BEGIN,
 	COMMIT,
