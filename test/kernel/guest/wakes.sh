@@ -81,7 +81,7 @@ compare() {
 	devtrace record --wakers -F main -o /tmp/w.db /bin/pingpong $1 $2 >/tmp/times 2>/tmp/err
 	ftrace_off
 	cat /tmp/err
-	read -r first second </tmp/times
+	read -r first second ticks </tmp/times
 	of_ftrace $first $second >/tmp/f
 	of_devtrace /tmp/w.db $first $second >/tmp/d
 	rmdir $T
