@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two that wake each other: pingpong pipe|futex|sleep ROUNDS. Two processes over pipes, two threads
- * by futexes, or one that sleeps and is woken by the timer. Prints the numbers of both, and how many
- * ticks of the cycle counter it took.
+ * by futexes, or one that sleeps and is woken by the timer. Prints the numbers of both, and how
+ * many ticks of the cycle counter it took.
  */
 #include <linux/futex.h>
 #include <pthread.h>
