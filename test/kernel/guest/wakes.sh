@@ -124,3 +124,24 @@ soak_wakes() {
 		compare futex 25000
 	done
 }
+
+# more wake-ups and switches than there is room for while the recorder is stopped: those that are not in the file are
+# counted, and calls say that it is not known what waited meanwhile
+soak_lost_wakes() {
+	devtrace record --wakers -F main -o /tmp/l.db /bin/pingpong pipe 40000 >/tmp/times 2>/tmp/err &
+	p=$!
+	until [ "$(pidof pingpong | wc -w)" = 2 ]; do sleep 0.05; done
+	kill -STOP $p
+	while pidof pingpong >/dev/null && grep -q 'State:.[RSD]' /proc/$(pidof pingpong | cut -d' ' -f1)/status 2>/dev/null; do sleep 0.2; done
+	kill -CONT $p
+	wait $p
+	cat /tmp/err
+	devtrace check /tmp/l.db >/tmp/check
+	cat /tmp/check
+	grep -q "written: as many, by the rings' own counts" /tmp/check
+	lost=$(sed -n 's/.* \([0-9]*\) lost$/\1/p' /tmp/check)
+	[ $lost -gt 10000 ]
+	devtrace report --waits /tmp/l.db >/tmp/waits 2>/tmp/note
+	cat /tmp/note
+	grep -q 'context switches were lost in' /tmp/note
+}
