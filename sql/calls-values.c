@@ -123,8 +123,8 @@ static void put_times(struct scan *x, sqlite3_context *to, const struct dt_call 
 						dt_reader_ns_per_tick(x->of->pass->reader));
 }
 
-/* Gives what the longest wait was for, who ended it, or how much later the thread ran; NULL: that is
- * not known. */
+/* Gives what the longest wait was for, who ended it, or how much later the thread ran; NULL: that
+ * is not known. */
 static void put_longest(struct scan *x, sqlite3_context *to, const struct dt_call *c, int column)
 {
 	const struct dt_waker *by = dt_pair_waker(x->pair, c->woken[0]);
