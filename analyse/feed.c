@@ -388,11 +388,11 @@ static uint32_t point_of(struct dt_feed *f, uint32_t function)
 }
 
 static void on_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin, uint64_t end,
-		    bool preempted, const char *what)
+		    bool preempted, const char *what, const struct dt_wait_ended *ended)
 {
 	const struct dt_feed *f = ctx;
 
-	f->to.wait(f->to.ctx, tid, c, begin, end, preempted, what);
+	f->to.wait(f->to.ctx, tid, c, begin, end, preempted, what, ended);
 }
 
 static bool is_wanted_event(const struct dt_feed *f, const struct dt_site *site,

@@ -55,7 +55,7 @@ struct dt_feed_to {
 	void (*other)(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth);
 	/* As in struct dt_pair_events, whatever the filter wants; may be NULL. */
 	void (*wait)(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin, uint64_t end,
-		     bool preempted, const char *what);
+		     bool preempted, const char *what, const struct dt_wait_ended *ended);
 	void *ctx;
 	/* where the ways of calling are looked up and added: the second word of a call's note is
 	 * its node there. NULL: that is not wanted */

@@ -33,6 +33,8 @@ static __attribute__((noinline, cold)) void end_waits(struct dt_segment *s,
 	if (f->call.longest[0] > caller->longest[0]) {
 		caller->longest[0] = f->call.longest[0];
 		caller->waited_for[0] = f->call.waited_for[0];
+		caller->woken[0] = f->call.woken[0];
+		caller->queued[0] = f->call.queued[0];
 	}
 }
 
@@ -203,6 +205,8 @@ void dt_pair_push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segmen
 	c->waited = c->waited_self = c->preempted = c->inner_waited = c->unseen = 0;
 	c->longest[0] = c->longest[1] = 0;
 	c->waited_for[0] = c->waited_for[1] = 0;
+	c->woken[0] = c->woken[1] = 0;
+	c->queued[0] = c->queued[1] = 0;
 	c->argument = c->result = NULL;
 	c->note = f->note;
 	if (p->values) {

@@ -68,6 +68,7 @@ struct dt_pair {
 	bool has_switches;   /* one of the sites... */
 	uint32_t sites_seen; /* ...of the first so many is of switches */
 	struct dt_waited waited;
+	struct dt_wakers wakers;
 	/* when functions were off because of the budget: by the first of a function's rows, and
 	 * begin; as of offs_known of the reader */
 	struct dt_off *off;
@@ -301,6 +302,10 @@ static inline uint32_t dt_pair_new_program(const struct dt_pair *p, const struct
 /* Takes record i of the pairing's span, a switch to its thread t. */
 void dt_waits_switch(struct dt_pair *p, struct dt_thread_stack *t, uint32_t i);
 
+/* Takes record i of a span, that its thread t is woken. */
+void dt_waits_woken(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s,
+		    uint32_t i);
+
 /* Notes that the thread has made records although no switch to it is known: that was lost. */
 void dt_waits_recorded(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s);
 
@@ -324,7 +329,7 @@ static inline void dt_waits_span(struct dt_pair *p, struct dt_thread_stack *t,
 	    (p->on[s->core] == s->tid && t->runs_on == s->core + 1u))
 		return;
 	/* a rundown says that a thread exists, not that it runs; a switch is handled as a record */
-	if (p->fact[s->site[0]].kind == DT_RUNDOWN || p->fact[s->site[0]].kind == DT_SWITCH)
+	if (dt_kind_is_about(p->fact[s->site[0]].kind))
 		return;
 	dt_waits_seen(p, t, s);
 }

@@ -186,6 +186,8 @@ static void other(struct dt_pair *p, struct dt_thread_stack *t, uint8_t kind, ui
 		point(p, t, sp);
 	else if (kind == DT_SWITCH)
 		dt_waits_switch(p, t, i);
+	else if (kind == DT_WAKE)
+		dt_waits_woken(p, t, p->span, i);
 	s = t->current;
 	p->said = s;
 	p->enclosing = s ? s->n : 0;
@@ -280,10 +282,30 @@ static void records(struct dt_pair *p, struct dt_thread_stack *t, const struct d
 		t->last_ticks = s->ticks[to - 1];
 }
 
+/* Takes the first record off a span. */
+static void shorten(struct dt_span *s)
+{
+	s->n--;
+	s->ticks++;
+	s->sp++;
+	s->site++;
+	s->flags++;
+	s->record_core++;
+	s->value += s->value != NULL;
+	s->lost = 0;
+}
+
 bool dt_pair_unwanted(struct dt_pair *p, struct dt_span *s)
 {
-	uint8_t kind = s->n ? dt_reader_site(p->reader, s->site[0])->kind : DT_RUNDOWN;
 	struct dt_thread_stack *t;
+	uint64_t lost = s->lost;
+	uint8_t kind;
+
+	/* what others do to the thread, where they are */
+	while (s->n && dt_reader_site(p->reader, s->site[0])->kind == DT_WAKE)
+		shorten(s);
+	s->lost = lost;
+	kind = s->n ? dt_reader_site(p->reader, s->site[0])->kind : DT_RUNDOWN;
 
 	if (kind == DT_SWITCH) {
 		s->n = 1;
@@ -300,8 +322,25 @@ bool dt_pair_unwanted(struct dt_pair *p, struct dt_span *s)
 	return false;
 }
 
+/*
+ * Takes the records at a span's beginning that others have made about the thread, on a core that
+ * need not be the thread's. Returns whether something is left.
+ */
+static bool take_wakes(struct dt_pair *p, struct dt_thread_stack *t, struct dt_span *rest)
+{
+	while (rest->n && p->fact[rest->site[0]].kind == DT_WAKE) {
+		p->span = rest;
+		p->at = 0;
+		p->now = rest->ticks[0];
+		other(p, t, DT_WAKE, rest->sp[0], 0);
+		shorten(rest);
+	}
+	return rest->n;
+}
+
 int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 {
+	struct dt_span rest;
 	struct dt_thread_stack *t;
 	size_t execs;
 
@@ -318,6 +357,15 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 							       : dt_pair_thread(p, s->tid);
 	if (!t || dt_facts_update(p))
 		return -1;
+	if (__builtin_expect(p->fact[s->site[0]].kind == DT_WAKE, 0)) {
+		if (s->lost && p->events.loss)
+			p->events.loss(p->events.ctx, s->tid, s->lost, s->lost_begin, s->lost_end);
+		rest = *s;
+		p->values = p->wanted && s->value;
+		if (!take_wakes(p, t, &rest))
+			return 0;
+		s = &rest;
+	}
 	p->span = s;
 	p->values = p->wanted && s->value;
 	/* within a span, such a record shows at the end of some call */
@@ -403,6 +451,7 @@ void dt_pair_free(struct dt_pair *p)
 {
 	if (!p)
 		return;
+	dt_wakers_free(&p->wakers);
 	for (size_t i = 0; i < p->size; i++) {
 		if (!p->thread[i])
 			continue;

@@ -11,6 +11,14 @@
 
 #include "filter/call.h"
 #include "store/reader.h"
+#include "store/wakers.h"
+
+/* What records of the kernel tell of a wait (record --wakers). */
+struct dt_wait_ended {
+	const struct dt_waker *waker; /* who ended it; NULL: not known. Valid in the event */
+	uint64_t queued;	      /* ticks from then until the thread ran */
+	int64_t stack; /* of the kernel, where it waited: number in table stack; 0: not known */
+};
 
 struct dt_pair_events {
 	/* A call began. Its end, children, exit and result are not known yet. May be NULL. */
@@ -26,7 +34,7 @@ struct dt_pair_events {
 	 * of its open calls, as in dt_pair_callers(); NULL: none is known. what: what it
 	 * waited for; "": that was not seen. May be NULL. */
 	void (*wait)(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin, uint64_t end,
-		     bool preempted, const char *what);
+		     bool preempted, const char *what, const struct dt_wait_ended *ended);
 	void *ctx;
 	/*
 	 * Ticks that recording costs, for each of the 256 kinds of records: they are taken out of
@@ -92,7 +100,9 @@ int dt_pair_run(struct dt_reader *r, const struct dt_reader_range *range,
 		const struct dt_pair_events *events, struct dt_error *e);
 
 /* Returns what was waited for, by its number; "": that was not seen. */
-const char *dt_pair_waited_for(const struct dt_pair *p, uint32_t number);
+const char *dt_pair_waited_for(struct dt_pair *p, uint32_t number);
+/* Returns who ended a wait (dt_call.woken); NULL: not known. Valid until more records are taken. */
+const struct dt_waker *dt_pair_waker(struct dt_pair *p, uint32_t number);
 
 /*
  * Calls fn for every open call of every thread, in no order. now: ticks, not before the last

@@ -264,8 +264,18 @@ static struct dt_inside_wait *wait_of(struct dt_inside *x, uint32_t function, co
 	return &x->wait[x->waits++];
 }
 
+static void note_by(const struct dt_reader *r, struct dt_inside_wait *wait,
+		    const struct dt_waker *by)
+{
+	char text[DT_WAKER_TEXT] = "";
+
+	if (by)
+		*dt_waker_put(text, r, by, true) = '\0';
+	dt_format(wait->by, sizeof(wait->by), "%s", text);
+}
+
 static void on_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin, uint64_t end,
-		    bool preempted, const char *seen)
+		    bool preempted, const char *seen, const struct dt_wait_ended *ended)
 {
 	struct dt_inside *x = ctx;
 	struct dt_inside_wait *wait;
@@ -286,6 +296,8 @@ static void on_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t b
 	if (end - begin > wait->longest) {
 		wait->longest = end - begin;
 		wait->at = begin;
+		wait->queued = ended->queued;
+		note_by(x->reader, wait, ended->waker);
 	}
 }
 

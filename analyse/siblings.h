@@ -39,12 +39,17 @@ int dt_siblings_rank(const struct dt_siblings *s, const struct dt_pyramid *p, st
 		     uint64_t ticks, double seconds, uint64_t *less, uint64_t *equal, bool *exact,
 		     struct dt_error *e);
 
+#define DT_INSIDE_BY 128 /* bytes for who ended a wait: longer words are cut */
+
 /* Waits of one function, in a call, for one thing. */
 struct dt_inside_wait {
 	uint32_t function; /* the innermost call's */
 	const char *what;  /* of dt_wait_reason(); valid until the windows are used again */
 	uint64_t times, ticks;
 	uint64_t longest, at; /* ticks of the longest, and when that began */
+	/* who ended that one, dt_waker_put(), "": not known, and how many ticks later it ran */
+	char by[DT_INSIDE_BY];
+	uint64_t queued;
 };
 
 #define DT_INSIDE_WAITS 200 /* kinds of waits that are told apart at most */

@@ -12,7 +12,7 @@
 #define MEMORY_MAX ((size_t)512 << 20)
 
 #define SEGMENT_BYTES 5	 /* the fewest bytes that a segment takes in a snapshot... */
-#define FRAME_BYTES   20 /* ...and a frame */
+#define FRAME_BYTES   28 /* ...and a frame */
 
 /* ---- keeping ---- */
 
@@ -40,7 +40,9 @@ static int put_segment(struct dt_bytes *b, const struct dt_thread_stack *t,
 			   dt_zigzag(c->begin - begin), dt_zigzag(c->sp - sp), c->children,
 			   t->losses - f->losses, f->note[0], f->note[1], f->jump, f->lands,
 			   t->held - f->held, t->pauses - f->pauses, f->inner, c->waited,
-			   c->waited_self, c->preempted, c->inner_waited))
+			   c->waited_self, c->preempted, c->inner_waited, c->longest[0],
+			   c->longest[1], c->waited_for[0], c->waited_for[1], c->woken[0],
+			   c->woken[1], c->queued[0], c->queued[1]))
 			return -1;
 		begin = c->begin;
 		sp = c->sp;
@@ -52,8 +54,8 @@ static int put_segment(struct dt_bytes *b, const struct dt_thread_stack *t,
 static int put_thread(struct dt_bytes *b, const struct dt_thread_stack *t, uint32_t core)
 {
 	if (DT_PUT(b, t->tid, core, t->last_ticks, t->last_core, t->losses, t->pauses, t->tail_sp,
-		   t->tail_lands, t->floor, t->left, t->runs_on, t->preempted,
-		   index_of(t, t->current), t->segments))
+		   t->tail_lands, t->floor, t->left, t->runs_on, t->preempted, t->left_in, t->woken,
+		   t->woken_at, index_of(t, t->current), t->segments))
 		return -1;
 	for (uint32_t i = 0; i < t->segments; i++)
 		if (put_segment(b, t, t->segment[i]))
@@ -146,6 +148,19 @@ static uint32_t *count_of(struct taking *k, struct dt_thread_stack *t, uint32_t 
 	return dt_open_count(&t->open, function);
 }
 
+/* Takes what is known of a call's longest waits; what the file no longer has is not known. */
+static void take_longest(struct taking *k, struct dt_call *call)
+{
+	for (int i = 0; i < 2; i++)
+		call->longest[i] = dt_get_varint(&k->c);
+	for (int i = 0; i < 2; i++)
+		call->waited_for[i] = (uint32_t)dt_get_varint(&k->c);
+	for (int i = 0; i < 2; i++)
+		call->woken[i] = (uint32_t)dt_get_varint(&k->c);
+	for (int i = 0; i < 2; i++)
+		call->queued[i] = dt_get_varint(&k->c);
+}
+
 static int take_frames(struct taking *k, struct dt_thread_stack *t, struct dt_segment *s,
 		       uint64_t n)
 {
@@ -178,6 +193,7 @@ static int take_frames(struct taking *k, struct dt_thread_stack *t, struct dt_se
 		call->waited_self = dt_get_varint(c);
 		call->preempted = dt_get_varint(c);
 		call->inner_waited = dt_get_varint(c);
+		take_longest(k, call);
 		call->end = call->begin;
 		call->depth = s->depth + s->n;
 		call->note = f->note;
@@ -287,6 +303,9 @@ static int take_thread(struct taking *k)
 	t->left = dt_get_varint(c);
 	t->runs_on = (uint32_t)dt_get_varint(c);
 	t->preempted = dt_get_varint(c) != 0;
+	t->left_in = (uint32_t)dt_get_varint(c);
+	t->woken = (uint32_t)dt_get_varint(c);
+	t->woken_at = dt_get_varint(c);
 	current = (uint32_t)dt_get_varint(c);
 	segments = (uint32_t)dt_get_varint(c);
 	if (c->bad || segments > (size_t)(c->end - c->p) / SEGMENT_BYTES || current > segments ||

@@ -101,7 +101,10 @@ struct dt_thread_stack {
 	 * not known. The core that it runs on, by switches, plus one; 0: not known. */
 	uint64_t left;
 	uint32_t runs_on;
-	bool preempted;	    /* when it left, it could have gone on */
+	bool preempted;	  /* when it left, it could have gone on */
+	uint32_t left_in; /* the kernel's stack, where it left; 0: not known */
+	uint32_t woken;	  /* who woke it last, and when (ticks); 0: that is not known */
+	uint64_t woken_at;
 	size_t held_inside; /* index, plus one, of the hold that its last record was inside of; 0:
 			       none */
 	struct dt_open_counts open;

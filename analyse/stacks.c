@@ -4,10 +4,24 @@
 
 #include <stdlib.h>
 
+#include "store/backtraces.h"
+
+/* A wait in a call that is not over: its place in the kernel. */
+struct place {
+	int64_t stack;
+	uint64_t ticks;
+	uint32_t next; /* of the same call, or that is free: index plus one; 0: there is none */
+};
+
 struct taking {
 	struct dt_stacks *s;
+	struct dt_reader *reader;
 	struct dt_pair *pair;
-	bool failed;
+	/* the second word of a call's note is its first place, index plus one */
+	struct place *place;
+	uint32_t places, room, free;
+	struct dt_backtraces backtraces;
+	bool has_backtraces, failed;
 };
 
 static uint32_t hash(uint32_t parent, uint32_t function, bool thread, bool again)
@@ -117,6 +131,85 @@ static void add_to_caller(struct taking *t, const struct dt_call *c, uint64_t se
 		t->s->node[*note].self += self;
 }
 
+/* ---- where they waited in the kernel ---- */
+
+static void on_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin, uint64_t end,
+		    bool preempted, const char *what, const struct dt_wait_ended *ended)
+{
+	struct taking *t = ctx;
+	struct place *p;
+	uint32_t i = t->free;
+
+	if (!c || !c->note || !ended->stack || t->failed)
+		return;
+	if (i) {
+		t->free = t->place[i - 1].next;
+	} else {
+		if (t->places == t->room) {
+			uint32_t room = t->room ? 2 * t->room : 256;
+
+			p = realloc(t->place, room * sizeof(*p));
+			if (!p) {
+				t->failed = true;
+				return;
+			}
+			t->place = p;
+			t->room = room;
+		}
+		i = ++t->places;
+	}
+	t->place[i - 1] = (struct place){ended->stack, end - begin, c->note[1]};
+	c->note[1] = i;
+}
+
+/* Adds a wait of a node's calls below that node, function by function of the kernel. Returns what
+ * of its time is there. */
+static uint64_t add_place(struct taking *t, uint32_t node, const struct place *p)
+{
+	const struct dt_stack_read *stack;
+
+	if (!t->has_backtraces && dt_backtraces_load(&t->backtraces, t->reader, NULL) < 0)
+		t->backtraces = (struct dt_backtraces){0};
+	t->has_backtraces = true;
+	stack = dt_backtraces_stack(&t->backtraces, p->stack);
+	if (!stack || !stack->n)
+		return 0;
+	for (size_t i = stack->n; i-- > 0;) {
+		node = dt_stacks_node(t->s, node, stack->frame[i].function, false, false);
+		if (!node) {
+			t->failed = true;
+			return 0;
+		}
+		t->s->node[node].calls++;
+		t->s->node[node].total += p->ticks;
+	}
+	t->s->node[node].self += p->ticks;
+	return p->ticks;
+}
+
+/* Adds the waits of a call that is over below its node, and forgets them. Returns what of the
+ * call's own time is there: at most all of it, which is less than the waits where it was cut. */
+static uint64_t take_places(struct taking *t, const struct dt_call *c, uint32_t node, uint64_t self)
+{
+	uint32_t i = c->note ? c->note[1] : 0, next;
+	uint64_t there = 0;
+
+	for (; i; i = next) {
+		struct place *p = &t->place[i - 1];
+
+		next = p->next;
+		if (p->ticks > self - there)
+			p->ticks = self - there;
+		if (node && p->ticks && !(c->flags & DT_CALL_UNKNOWN))
+			there += add_place(t, node, p);
+		p->next = t->free;
+		t->free = i;
+	}
+	if (c->note)
+		c->note[1] = 0;
+	return there;
+}
+
 static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct taking *t = ctx;
@@ -129,10 +222,13 @@ static void on_end(void *ctx, const struct dt_call *c)
 	self = t->s->off ? c->waited_self : took > c->children ? took - c->children : 0;
 	t->s->seen++;
 	if (!is_chosen(t, c)) {
+		i = c->note ? *c->note : 0;
+		self -= take_places(t, c, i, self);
 		add_to_caller(t, c, self);
 		return;
 	}
 	i = c->note ? *c->note : node_of_call(t, c);
+	self -= take_places(t, c, i, self);
 	if (!i)
 		return;
 	t->s->taken++;
@@ -147,8 +243,11 @@ static void on_end(void *ctx, const struct dt_call *c)
 int dt_stacks_read(struct dt_stacks *s, struct dt_reader *r, const struct dt_reader_range *range,
 		   struct dt_error *e)
 {
-	struct taking t = {.s = s};
-	struct dt_pair_events events = {.begin = on_begin, .end = on_end, .ctx = &t};
+	struct taking t = {.s = s, .reader = r};
+	struct dt_pair_events events = {.begin = on_begin,
+					.end = on_end,
+					.wait = s->off && dt_wakers_any(r) ? on_wait : NULL,
+					.ctx = &t};
 	struct dt_span span;
 	int rc;
 
@@ -161,6 +260,8 @@ int dt_stacks_read(struct dt_stacks *s, struct dt_reader *r, const struct dt_rea
 	if (!rc)
 		dt_pair_finish(t.pair);
 	dt_pair_free(t.pair);
+	dt_backtraces_free(&t.backtraces);
+	free(t.place);
 	if (!rc && t.failed)
 		rc = dt_fail(e, "out of memory");
 	return rc;

@@ -27,7 +27,10 @@ struct dt_stacks {
 	const struct dt_chosen_calls
 		*chosen;      /* set by the caller: others take no time; NULL: all are chosen */
 	uint64_t seen, taken; /* calls in all; of the chosen */
-	bool off; /* set by the caller: times are those off the processor (analyse/waits.c) only */
+	/* set by the caller: times are those off the processor (analyse/waits.c) only. Where the
+	 * trace tells it (record --wakers), the kernel's functions in which they waited are below
+	 * the calls */
+	bool off;
 };
 
 /* Returns the node below `parent', which is made if it is new; 0: out of memory. */

@@ -16,9 +16,61 @@ static const struct dt_waited *waited_rows(struct dt_pair *p)
 	return &p->waited;
 }
 
-const char *dt_pair_waited_for(const struct dt_pair *p, uint32_t number)
+const char *dt_pair_waited_for(struct dt_pair *p, uint32_t number)
 {
-	return number && number <= p->waited.n ? p->waited.row[number - 1].text : "";
+	const struct dt_waited *w = number ? waited_rows(p) : NULL;
+
+	return w && number <= w->n ? w->row[number - 1].text : "";
+}
+
+const struct dt_waker *dt_pair_waker(struct dt_pair *p, uint32_t number)
+{
+	return dt_wakers_row(&p->wakers, p->reader, number);
+}
+
+/* Returns by how many ticks a switch may be misplaced among records. */
+static uint64_t late_of(struct dt_pair *p)
+{
+	if (!p->late)
+		p->late = (uint64_t)(DT_WAITS_LATE_NS / dt_reader_ns_per_tick(p->reader)) + 1;
+	return p->late;
+}
+
+void dt_waits_woken(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s,
+		    uint32_t i)
+{
+	t->woken = DT_WAKER_OF(s->sp[i]);
+	t->woken_at = s->ticks[i];
+}
+
+/* Tells what is known of a wait's end. Who wakes a thread may be a little earlier than the thread:
+ * it has not left its core yet then. */
+static struct dt_wait_ended ended_by(struct dt_pair *p, struct dt_thread_stack *t, uint64_t begin,
+				     uint64_t end)
+{
+	struct dt_wait_ended e = {.stack = t->left_in};
+	uint64_t at = t->woken_at > begin ? t->woken_at : begin;
+
+	if (t->woken && !t->preempted && t->woken_at + late_of(p) >= begin && at <= end) {
+		e.waker = dt_pair_waker(p, t->woken);
+		e.queued = end - at;
+	}
+	return e;
+}
+
+/* Notes the longest wait in a call of which something is known. */
+static void note_longest(const struct dt_thread_stack *t, struct dt_call *c, uint64_t waited,
+			 uint32_t what, const struct dt_wait_ended *ended)
+{
+	if (!what && !ended->waker)
+		return;
+	for (int self = 0; self < 2; self++)
+		if (waited >= c->longest[self]) {
+			c->longest[self] = waited;
+			c->waited_for[self] = what;
+			c->woken[self] = ended->waker ? t->woken : 0;
+			c->queued[self] = ended->queued;
+		}
 }
 
 /* Ends the wait of a thread that was on no processor between two times. */
@@ -26,6 +78,7 @@ static void come_back(struct dt_pair *p, struct dt_thread_stack *t, uint64_t beg
 {
 	struct dt_segment *s = t->current;
 	struct dt_call *c = s && s->n ? &s->frame[s->n - 1].call : NULL;
+	struct dt_wait_ended ended = ended_by(p, t, begin, end);
 	uint64_t waited, unseen;
 	uint32_t what;
 
@@ -42,12 +95,8 @@ static void come_back(struct dt_pair *p, struct dt_thread_stack *t, uint64_t beg
 	what = !t->preempted && 2 * waited > end - begin
 		       ? dt_waited_between(waited_rows(p), t->tid, begin, end)
 		       : 0;
-	for (int self = 0; self < 2 && c && what; self++)
-		if (waited >= c->longest[self]) {
-			c->longest[self] = waited;
-			c->waited_for[self] = what;
-		}
 	if (c) {
+		note_longest(t, c, waited, what, &ended);
 		c->flags |= DT_CALL_WAITED;
 		c->waited += waited;
 		c->waited_self += waited;
@@ -55,12 +104,13 @@ static void come_back(struct dt_pair *p, struct dt_thread_stack *t, uint64_t beg
 	}
 	if (p->events.wait)
 		p->events.wait(p->events.ctx, t->tid, c, end - waited, end, t->preempted,
-			       dt_pair_waited_for(p, what));
+			       dt_pair_waited_for(p, what), &ended);
 }
 
 /* Notes that a thread leaves a core. If it has been seen on another one meanwhile, the switch has
  * come late. */
-static void leave(struct dt_pair *p, uint32_t tid, uint32_t core, uint64_t ticks, bool preempted)
+static void leave(struct dt_pair *p, uint32_t tid, uint32_t core, uint64_t ticks, bool preempted,
+		  uint32_t stack)
 {
 	struct dt_thread_stack *t = dt_pair_thread(p, tid);
 
@@ -72,6 +122,7 @@ static void leave(struct dt_pair *p, uint32_t tid, uint32_t core, uint64_t ticks
 		return;
 	t->runs_on = 0;
 	t->left = ticks;
+	t->left_in = stack;
 	t->preempted = preempted;
 }
 
@@ -83,7 +134,8 @@ void dt_waits_switch(struct dt_pair *p, struct dt_thread_stack *t, uint32_t i)
 	if (s->core >= DT_FURTHER_CORES)
 		return;
 	if (p->on[s->core] && p->on[s->core] != s->tid)
-		leave(p, p->on[s->core], s->core, now, s->flags[i] & DT_PREEMPTED);
+		leave(p, p->on[s->core], s->core, now, s->flags[i] & DT_PREEMPTED,
+		      DT_WAKER_OF(s->sp[i]));
 	p->on[s->core] = s->tid == DT_NO_TID ? 0 : s->tid;
 	if (s->core >= p->cores_on)
 		p->cores_on = s->core + 1u;
@@ -101,7 +153,7 @@ void dt_waits_seen(struct dt_pair *p, struct dt_thread_stack *t, const struct dt
 
 	/* the one that ran there before has left meanwhile, and that switch is lost */
 	if (dt_lost_switches_any(&p->lost_switches) && before && before != s->tid)
-		leave(p, before, s->core, s->ticks[0], false);
+		leave(p, before, s->core, s->ticks[0], false, 0);
 	p->on[s->core] = s->tid;
 	t->runs_on = s->core + 1u;
 	if (s->core >= p->cores_on)
@@ -112,10 +164,8 @@ void dt_waits_recorded(struct dt_pair *p, struct dt_thread_stack *t, const struc
 {
 	uint8_t kind = p->fact[s->site[0]].kind;
 
-	if (!p->late)
-		p->late = (uint64_t)(DT_WAITS_LATE_NS / dt_reader_ns_per_tick(p->reader)) + 1;
-	if (kind != DT_SWITCH && kind != DT_RUNDOWN &&
-	    (s->ticks[0] > t->left + p->late ||
+	if (!dt_kind_is_about(kind) &&
+	    (s->ticks[0] > t->left + late_of(p) ||
 	     dt_lost_switches_between(&p->lost_switches, t->left, s->ticks[0])))
 		come_back(p, t, t->left, s->ticks[0]);
 }

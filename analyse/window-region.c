@@ -40,12 +40,12 @@ static void on_call(void *ctx, const struct dt_call *c)
 }
 
 static void on_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin, uint64_t end,
-		    bool preempted, const char *what)
+		    bool preempted, const char *what, const struct dt_wait_ended *ended)
 {
 	struct dt_windows *w = ctx;
 
 	if (w->wait && end >= w->from && end <= w->to)
-		w->wait(w->ctx, tid, c, begin, end, preempted, what);
+		w->wait(w->ctx, tid, c, begin, end, preempted, what, ended);
 }
 
 int dt_windows_feed(struct dt_windows *w)

@@ -70,7 +70,8 @@ int dt_window_calls(struct dt_windows *w, uint64_t from, uint64_t to,
 
 /* The waits of threads, as in struct dt_pair_events. */
 typedef void dt_window_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin,
-			    uint64_t end, bool preempted, const char *what);
+			    uint64_t end, bool preempted, const char *what,
+			    const struct dt_wait_ended *ended);
 
 /* As dt_window_calls(), and calls `wait' for every wait that ends in [from, to]. */
 int dt_window_waits(struct dt_windows *w, uint64_t from, uint64_t to,

@@ -139,18 +139,21 @@ static __always_inline __u32 who(void)
 /* ---- the append ---- */
 
 /*
+ * Takes the next place in this core's ring, and notes the time in it; NULL: there is no room, which
+ * is counted. The recorder waits until publish() has been called for it.
+ *
  * The clock is read between reading the position and taking it, and again if somebody else on this
  * core has taken it meanwhile: so the records of a core are in the order of their times. Programs
  * stay on their core.
  */
-static __always_inline void append(__u64 who, __u64 pc, __u64 sp, const __u64 value[4])
+static __always_inline struct dt_bpf_record *reserve(void)
 {
 	__u32 core = bpf_get_smp_processor_id();
 	struct dt_bpf_head *h = bpf_map_lookup_elem(&heads, &core);
 	struct dt_bpf_record *r;
 
 	if (!h)
-		return;
+		return NULL;
 	for (int i = 0; i < 16; i++) {
 		__u64 end = *(volatile __u64 *)&h->end, ns = bpf_ktime_get_ns();
 		__u32 at;
@@ -161,20 +164,34 @@ static __always_inline void append(__u64 who, __u64 pc, __u64 sp, const __u64 va
 			continue;
 		at = core << settings.shift | (end & ((1u << settings.shift) - 1));
 		r = bpf_map_lookup_elem(&records, &at);
-		if (!r)
-			return;
-		r->ns = ns;
-		r->pc = pc;
-		r->sp = sp;
-		r->value[0] = value[0];
-		r->value[1] = value[1];
-		r->value[2] = value[2];
-		r->value[3] = value[3];
-		barrier();
-		*(volatile __u64 *)&r->who = who;
-		return;
+		if (r)
+			r->ns = ns;
+		return r;
 	}
 	__sync_fetch_and_add(&h->lost, 1);
+	return NULL;
+}
+
+/* Fills in a record, and gives it to the recorder. */
+static __always_inline void publish(struct dt_bpf_record *r, __u64 who, __u64 pc, __u64 sp,
+				    const __u64 value[4])
+{
+	r->pc = pc;
+	r->sp = sp;
+	r->value[0] = value[0];
+	r->value[1] = value[1];
+	r->value[2] = value[2];
+	r->value[3] = value[3];
+	barrier();
+	*(volatile __u64 *)&r->who = who;
+}
+
+static __always_inline void append(__u64 who, __u64 pc, __u64 sp, const __u64 value[4])
+{
+	struct dt_bpf_record *r = reserve();
+
+	if (r)
+		publish(r, who, pc, sp, value);
 }
 
 #endif

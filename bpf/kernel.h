@@ -100,6 +100,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct fs_struct *fs;
 	__u64 start_time;
+	char comm[16];
 } KERNELS;
 
 struct pt_regs {

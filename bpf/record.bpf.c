@@ -7,6 +7,7 @@
  */
 #include "bpf/append.h"
 #include "bpf/call.h"
+#include "bpf/threads.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 

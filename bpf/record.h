@@ -15,7 +15,9 @@
 struct dt_bpf_head {
 	__u64 end;  /* the next record's position; moved by the programs of this core only */
 	__u64 lost; /* records for which there was no room */
-	__u64 stranger[6];
+	__u64 runs; /* the recorded thread that the core runs; 0: none. This core's programs' only
+		     */
+	__u64 stranger[5];
 	__u64 begin; /* what is below has been read: moved by the recorder */
 	__u64 beside[7];
 };
@@ -40,6 +42,7 @@ struct dt_bpf_settings {
 	__u32 space;	 /* this is its number */
 	__u32 self;	 /* the recorder's process, which is never recorded */
 	__u32 full;	 /* 1: some system calls are recorded in full */
+	__u32 threads;	 /* 1: which thread runs where, and who woke it */
 };
 
 /* What changes. */
@@ -48,7 +51,20 @@ struct dt_bpf_state {
 	__u32 level;	 /* how deep the recorder's PID namespace is: by `survey' */
 	__u64 unwatched; /* processes that are not recorded because there was no memory */
 	__u64 unread;	 /* items that could not be read when their calls began, not read yet */
+	__u64 unstacked; /* stacks of the kernel that there was no room for */
 };
+
+/*
+ * Threads: session/switches.h says what S records are; sp is 0, and value[1] of one that tells that
+ * a thread leaves is the number of its stack in the map `stacks' plus one, 0: not known. A W record
+ * is about a thread that is woken, and made on the core of the one who wakes it; value[0]: that one
+ * (0: a thread that has no number here, or none), its process above; value[1]: its stack,
+ * and DT_BPF_WAKE_NEW; value[2], value[3]: its name. Whether it did it itself, or an interrupt in
+ * its time, the stack tells: not all kernels let programs know.
+ */
+#define DT_BPF_WAKE_NEW	   (1ull << 32) /* it has made the thread */
+#define DT_BPF_STACK_DEPTH 64u
+#define DT_BPF_STACKS	   16384u
 
 #define DT_BPF_CALLS   1024u /* numbers of system calls of one kind of caller are below */
 #define DT_BPF_KINDS   3u    /* 64-bit, 32-bit and x32 */

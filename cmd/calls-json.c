@@ -294,6 +294,33 @@ static char *put_times(const struct calls *k, char *p, const struct dt_call *c)
 		      timed);
 }
 
+/* Writes who ended the longest wait; nothing where that is not known. */
+static void print_waker(struct calls *k, const struct dt_call *c)
+{
+	const struct dt_waker *by = dt_pair_waker(k->pair, c->woken[0]);
+	const struct dt_function_info *f =
+		by && by->function ? dt_reader_function(k->reader, by->function) : NULL;
+	char *begin, *p;
+
+	if (!by)
+		return;
+	begin = dt_out_room(k->out, DT_JSON_PIECE);
+	p = stpcpy(begin, ", \"woken_by\": {\"context\": \"");
+	p = stpcpy(stpcpy(p, dt_waker_context(by)), "\"");
+	p = dt_json_known(p, ", \"thread\": ", dt_reader_number(k->reader, by->tid), by->tid != 0);
+	p = dt_json_known(p, ", \"process\": ", dt_reader_number(k->reader, by->pid), by->pid != 0);
+	dt_out_used(k->out, (size_t)(p - begin));
+	dt_json_member(k->out, ", \"name\": ", by->name);
+	if (f)
+		dt_json_member(k->out, ", \"in\": ", f->name);
+	else
+		dt_out_text(k->out, ", \"in\": null");
+	begin = dt_out_room(k->out, DT_JSON_PIECE);
+	p = put_ns(k, begin, ", \"run_latency_ns\": ", c->queued[0], true);
+	p = stpcpy(p, "}");
+	dt_out_used(k->out, (size_t)(p - begin));
+}
+
 static void print_stack(struct calls *k, const struct dt_call *c)
 {
 	const struct dt_stack_read *s =
@@ -330,9 +357,11 @@ void dt_calls_json_call(struct calls *k, const struct dt_call *c, const struct d
 	if (c->flags & DT_CALL_UNSEEN && !(c->flags & DT_CALL_UNKNOWN))
 		p = put_ns(k, p, ", \"unseen_ns\": ", c->unseen, true);
 	dt_out_used(k->out, (size_t)(p - begin));
-	if (c->flags & DT_CALL_WAITED && !(c->flags & DT_CALL_UNKNOWN))
+	if (c->flags & DT_CALL_WAITED && !(c->flags & DT_CALL_UNKNOWN)) {
 		dt_json_member(k->out,
 			       ", \"waited_for\": ", dt_pair_waited_for(k->pair, c->waited_for[0]));
+		print_waker(k, c);
+	}
 	print_arguments(k, c->function, c->argument, full);
 	print_result(k, c, full);
 	print_flags(k, c);

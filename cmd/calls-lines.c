@@ -192,25 +192,51 @@ char *dt_calls_fate(const struct calls *k, char *p, const struct dt_call *c)
 	return dt_calls_ended_by_exec(k, c) ? stpcpy(p, executed) : p;
 }
 
-/* Writes how long its thread was on no processor, and whether that was for want of one. */
-static char *put_wait(const struct calls *k, char *p, const struct dt_call *c, bool lines_inside)
+/* Writes a length of time without spaces around it. */
+static char *put_short(const struct calls *k, char *p, uint64_t ticks)
 {
-	uint64_t waited = wait_of(c, lines_inside);
-	char text[DT_DIGITS + 16], *begin = text, *end = dt_calls_any_duration(k, text, waited);
+	char text[DT_DIGITS + 16], *begin = text, *end = dt_calls_any_duration(k, text, ticks);
 
 	while (*begin == ' ')
 		begin++;
 	while (end[-1] == ' ')
 		end--;
-	p = stpcpy(p, c->flags & DT_CALL_UNSEEN ? "waited at least " : "waited ");
 	memcpy(p, begin, (size_t)(end - begin));
-	p += end - begin;
+	return p + (end - begin);
+}
+
+/* Writes what the longest wait was for, and who ended it, as far as that is known. */
+static char *put_longest(const struct calls *k, char *p, const struct dt_call *c, bool self,
+			 uint64_t waited)
+{
+	const struct dt_waker *by = dt_pair_waker(k->pair, c->woken[self]);
+	const char *which = waited == c->longest[self] ? "" : ", longest";
+	char text[DT_WAKER_TEXT];
+
+	if (c->waited_for[self]) {
+		p = stpcpy(stpcpy(p, which), " for ");
+		p = dt_calls_quotable(p, dt_pair_waited_for(k->pair, c->waited_for[self]));
+		which = "";
+	}
+	if (!by)
+		return p;
+	*dt_waker_put(text, k->reader, by, true) = '\0';
+	p = stpcpy(p, *which ? ", longest woken by " : ", woken by ");
+	p = dt_calls_quotable(p, text);
+	p = put_short(k, stpcpy(p, ", ran "), c->queued[self]);
+	return stpcpy(p, " later");
+}
+
+/* Writes how long its thread was on no processor, and whether that was for want of one. */
+static char *put_wait(const struct calls *k, char *p, const struct dt_call *c, bool lines_inside)
+{
+	uint64_t waited = wait_of(c, lines_inside);
+
+	p = stpcpy(p, c->flags & DT_CALL_UNSEEN ? "waited at least " : "waited ");
+	p = put_short(k, p, waited);
 	if (c->preempted >= c->waited)
 		return stpcpy(p, " for a processor");
-	if (c->waited_for[lines_inside])
-		p = dt_calls_quotable(
-			stpcpy(p, waited == c->longest[lines_inside] ? " for " : ", longest for "),
-			dt_pair_waited_for(k->pair, c->waited_for[lines_inside]));
+	p = put_longest(k, p, c, lines_inside, waited);
 	return !lines_inside && c->preempted ? stpcpy(p, ", in part for a processor") : p;
 }
 

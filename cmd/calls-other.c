@@ -85,6 +85,18 @@ static char *put_channel(char *p, const char *what, uint64_t v)
 	return put_0x(p, dt_message_channel(v));
 }
 
+/* Writes who wakes the thread. */
+static char *put_waker(const struct calls *k, char *p, const struct dt_record *r)
+{
+	const struct dt_waker *by = dt_pair_waker(k->pair, DT_WAKER_OF(r->sp));
+	char text[DT_WAKER_TEXT];
+
+	if (!by)
+		return stpcpy(p, "woken");
+	*dt_waker_put(text, k->reader, by, true) = '\0';
+	return dt_calls_quotable(stpcpy(p, by->made ? "made by " : "woken by "), text);
+}
+
 /* Writes what a record means that is no entry, exit or point. NULL: its kind is unknown. */
 static char *put_other(const struct calls *k, char *p, const struct dt_record *r)
 {
@@ -100,6 +112,8 @@ static char *put_other(const struct calls *k, char *p, const struct dt_record *r
 	case DT_SWITCH:
 		p = stpcpy(p, "runs on core ");
 		return p + dt_text_decimal(p, r->core);
+	case DT_WAKE:
+		return put_waker(k, p, r);
 	case DT_RUNDOWN:
 		memcpy(name, &r->value[1], 8);
 		p = stpcpy(p, "exists");
@@ -276,7 +290,7 @@ static void print_point(struct calls *k, const struct dt_site *site, const struc
 static void print_other(struct calls *k, const struct dt_span *s, const struct dt_site *site,
 			const struct dt_record *r)
 {
-	bool own = r->kind != DT_SWITCH && r->kind != DT_RUNDOWN;
+	bool own = !dt_kind_is_about(r->kind);
 	struct output *to;
 	char *text, *p, *end;
 

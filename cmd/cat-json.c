@@ -127,7 +127,7 @@ static void print_record(struct dt_cat_json *k, const struct dt_span *s, uint32_
 	dt_json_member(k->out, ", \"module\": ", m ? m->path : "");
 	if (r.kind == DT_EVENT)
 		print_event(k, r.value[0]);
-	if (r.kind == DT_SWITCH || r.kind == DT_RUNDOWN)
+	if (dt_kind_is_about(r.kind))
 		dt_json_member(k->out, ", \"thread_name\": ", t ? t->name : "");
 	dt_out_bytes(k->out, "}\n", 2);
 }

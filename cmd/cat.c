@@ -103,7 +103,7 @@ static void print_long(struct cat *k, const struct dt_span *s)
 			dt_out_decimal(o, dt_reader_number(k->reader, s->tid));
 			dt_out_char(o, '\n');
 		}
-		if (record.kind == DT_SWITCH || record.kind == DT_RUNDOWN)
+		if (dt_kind_is_about(record.kind))
 			print_thread(o, k->reader, record.tid);
 	}
 }

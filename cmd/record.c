@@ -61,6 +61,8 @@
 	"                             (system calls, vfs_*), by devtrace.ko or, where that is\n"            \
 	"                             not loaded, by BPF; needs root\n"                                     \
 	"  -S, --switches             record too which thread runs on which core when\n"                    \
+	"      --wakers               as -S, and who woke each thread, from where in the kernel, and\n"     \
+	"                             where it waited there; by BPF, needs root\n"                          \
 	"      --stopped              record nothing yet: 'devtrace ctl start' begins, or 'arm'\n"          \
 	"      --no-debuginfod        download no debug files (DEBUGINFOD_URLS)\n"                          \
 	"  -v, --verbose              say more at the end\n"                                                \

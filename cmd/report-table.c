@@ -179,6 +179,7 @@ static void print_others(const struct report *o)
 		     {DT_RECEIVE, "messages received"},
 		     {DT_SWITCH, "switches"},
 		     {DT_RUNDOWN, "rundowns"},
+		     {DT_WAKE, "wake-ups"},
 		     {DT_POINT, "points"}};
 	const char *separator = "beside calls: ";
 

@@ -12,11 +12,13 @@
 #include "cmd/object.h"
 #include "cmd/table.h"
 
-/* The waits of a function for one thing. */
+/* The waits of a function for one thing that were ended by one kind of waker. */
 struct waits {
 	uint32_t function;	   /* 0: outside of all recorded calls */
 	const char *what;	   /* the words that are shown: see dt_wait_reason() */
+	const char *by;		   /* who ended them, dt_waker_put(); "": that is not known */
 	uint64_t times, sum, most; /* ticks */
+	uint64_t queued;	   /* ticks from being woken to running; all of them */
 };
 
 struct reading {
@@ -24,6 +26,7 @@ struct reading {
 	void *tree; /* of `of', by function and what for: tsearch(3) */
 	struct waits **of;
 	size_t n, room;
+	bool wakers; /* the trace tells of them */
 	bool no_memory;
 };
 
@@ -36,9 +39,12 @@ static int same(const void *a, const void *b)
 {
 	const struct waits *x = a, *y = b;
 
+	int differ;
+
 	if (x->function != y->function)
 		return x->function < y->function ? -1 : 1;
-	return strcmp(x->what, y->what);
+	differ = strcmp(x->what, y->what);
+	return differ ? differ : strcmp(x->by, y->by);
 }
 
 /* Returns the waits of which there are as many as this one is like; NULL: no memory. */
@@ -55,22 +61,26 @@ static struct waits *waits_of(struct reading *k, const struct waits *like)
 			return NULL;
 		k->of = more;
 	}
-	w = malloc(sizeof(*w) + strlen(like->what) + 1);
+	w = malloc(sizeof(*w) + strlen(like->what) + strlen(like->by) + 2);
 	if (!w)
 		return NULL;
 	*w = *like;
 	w->what = strcpy((char *)(w + 1), like->what);
+	w->by = strcpy((char *)(w + 1) + strlen(like->what) + 1, like->by);
 	k->of[k->n++] = w;
 	return tsearch(w, &k->tree, same) ? w : NULL;
 }
 
 static void on_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin, uint64_t end,
-		    bool preempted, const char *what)
+		    bool preempted, const char *what, const struct dt_wait_ended *ended)
 {
 	struct reading *k = ctx;
-	struct waits like = {.function = c ? c->function : 0}, *w;
+	char by[DT_WAKER_TEXT] = "";
+	struct waits like = {.function = c ? c->function : 0, .by = by}, *w;
 
 	(void)tid;
+	if (ended->waker)
+		*dt_waker_put(by, k->r, ended->waker, false) = '\0';
 	like.what = dt_wait_reason(k->r, like.function, preempted, what);
 	w = waits_of(k, &like);
 	if (!w) {
@@ -79,6 +89,8 @@ static void on_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t b
 	}
 	w->times++;
 	w->sum += end - begin;
+	/* one that could have gone on has waited for nothing else */
+	w->queued += preempted ? end - begin : ended->queued;
 	w->most = end - begin > w->most ? end - begin : w->most;
 }
 
@@ -113,30 +125,52 @@ static const char *name_of(const struct dt_reader *r, const struct waits *w)
 	return w->function ? dt_reader_function_name(r, w->function) : "(in no recorded call)";
 }
 
-static void print_table(const struct dt_reader *r, struct waits *const *w, size_t n)
+/* Returns how wide a column of words is: longer ones stand out. */
+static int wide_enough(int wide, const char *text)
 {
-	int wide = 21; /* of the column: longer ones stand out */
+	int length = (int)strlen(text);
+
+	return length > wide && length <= 60 ? length : wide;
+}
+
+static const char *by_of(const struct waits *w)
+{
+	return *w->by ? w->by : "-";
+}
+
+static void print_table(const struct reading *k, struct waits *const *w, size_t n)
+{
+	const struct dt_reader *r = k->r;
+	int wide = 21, by = 8;
 
 	for (size_t i = 0; i < n; i++) {
-		int length = (int)strlen(w[i]->what);
-
-		wide = length > wide && length <= 60 ? length : wide;
+		wide = wide_enough(wide, w[i]->what);
+		by = wide_enough(by, by_of(w[i]));
 	}
-	printf("%11s %10s %11s %11s  %-*s  %s\n", "wait", "times", "avg", "max", wide, "for",
-	       "function");
+	printf("%11s %10s %11s %11s", "wait", "times", "avg", "max");
+	if (k->wakers)
+		printf(" %11s  %-*s", "runq avg", by, "woken by");
+	printf("  %-*s  %s\n", wide, "for", "function");
 	for (size_t i = 0; i < n; i++) {
 		dt_table_time(r, w[i]->sum);
 		printf(" %10llu", (unsigned long long)w[i]->times);
 		dt_table_time(r, w[i]->sum / w[i]->times);
 		dt_table_time(r, w[i]->most);
+		if (k->wakers) {
+			dt_table_time(r, w[i]->queued / w[i]->times);
+			printf("  %-*s", by, dt_cmd_plain(by_of(w[i])));
+		}
 		printf("  %-*s  %s\n", wide, dt_cmd_plain(w[i]->what), name_of(r, w[i]));
 	}
 	if (!n)
 		puts("nothing waited");
+	else if (!k->wakers)
+		puts("who woke them is not recorded: record --wakers, as root, does");
 }
 
-static void print_json(const struct dt_reader *r, struct waits *const *w, size_t n)
+static void print_json(const struct reading *k, struct waits *const *w, size_t n)
 {
+	const struct dt_reader *r = k->r;
 	double ns = dt_reader_ns_per_tick(r);
 
 	for (size_t i = 0; i < n; i++) {
@@ -147,6 +181,10 @@ static void print_json(const struct dt_reader *r, struct waits *const *w, size_t
 		dt_object_number("times", w[i]->times);
 		dt_object_ns("avg", (double)w[i]->sum * ns / (double)w[i]->times);
 		dt_object_ns("max", (double)w[i]->most * ns);
+		if (k->wakers) {
+			dt_object_text("woken_by", *w[i]->by ? w[i]->by : NULL);
+			dt_object_ns("run_latency", (double)w[i]->queued * ns);
+		}
 		dt_object_end();
 	}
 }
@@ -166,7 +204,8 @@ int dt_report_waits(struct dt_reader *r, dt_report_read_fn *read, void *ctx,
 	} else if (dt_cmd_switches(r)) {
 		n = sort(&k, shown);
 		n = rows && rows < n ? rows : n;
-		(json ? print_json : print_table)(r, k.of, n);
+		k.wakers = dt_wakers_any(r);
+		(json ? print_json : print_table)(&k, k.of, n);
 		status = fflush(stdout) || ferror(stdout) ? dt_cmd_fail("cannot write the table")
 							  : 0;
 	}

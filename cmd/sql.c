@@ -20,7 +20,7 @@ static const char help[] =
 	"usage: devtrace sql [OPTION]... [FILE] QUERY\n"
 	"Answers questions about a trace in SQL: QUERY is one statement or several, with ; "
 	"between;\n"
-	"- reads them from standard input. Tables: calls, records, events, messages, switches, "
+	"- reads them from standard input. Tables: calls, records, events, messages, switches, wakes, "
 	"lost,\n"
 	"pauses, threads, processes, functions, activities; devtrace-sql(5) has their columns. Times are\n"
 	"nanoseconds from the first record.\n"

@@ -17,6 +17,7 @@ enum dt_kind {
 	DT_EVENT = 'V',
 	DT_SWITCH = 'S',
 	DT_RUNDOWN = 'R',
+	DT_WAKE = 'W', /* about a thread that is woken: session/wakers.h */
 	DT_SEND = 'M',
 	DT_RECEIVE = 'N',
 	DT_MORE = 'c', /* continuation: more values of the record before it */
@@ -75,6 +76,13 @@ static inline uint64_t dt_record_pc(const struct dt_record *r)
 {
 	return r->kind == DT_POINT || r->kind == DT_MORE ? (uint64_t)((int64_t)(r->pc << 16) >> 16)
 							 : r->pc;
+}
+
+/* Does the kernel tell of a thread by records of this kind? Others are made by the thread itself.
+ */
+static inline bool dt_kind_is_about(uint8_t kind)
+{
+	return kind == DT_SWITCH || kind == DT_RUNDOWN || kind == DT_WAKE;
 }
 
 /* Returns the record with the pc as it is to be shown. */

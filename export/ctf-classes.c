@@ -9,7 +9,7 @@ static const struct {
 	{DT_ENTRY, "entry"},   {DT_EXIT, "exit"},	{DT_POINT, "point"},
 	{DT_EVENT, "event"},   {DT_SEND, "sent"},	{DT_RECEIVE, "received"},
 	{DT_SWITCH, "switch"}, {DT_RUNDOWN, "rundown"}, {DT_MORE, "more"},
-	{0, "record"}, /* for any other kind */
+	{DT_WAKE, "wake"},     {0, "record"}, /* for any other kind */
 };
 
 size_t dt_ctf_class(uint8_t kind)

@@ -9,7 +9,7 @@
 
 #define PACKET_RECORDS 8192
 #define PENDING	       8  /* most messages that one record makes */
-#define CLASSES	       10 /* classes of records: entries, exits... */
+#define CLASSES	       11 /* classes of records: entries, exits... */
 
 /* Indices of the members of the structures, in their order. */
 enum { TID, PID, CORE, FLAGS, PC, SP, THREAD };

@@ -85,11 +85,15 @@ struct dt_call {
 	/* ticks between begin and end in which switches are missing: in these it may have waited,
 	 * too, which is in none of the above */
 	uint64_t unseen;
-	/* of the waits of which it was seen what for, the longest one: ticks, and the number that
-	 * dt_pair_waited_for() knows, 0: there is none; [1]: in the call itself, [0]: also in calls
-	 * made from it */
+	/* of the waits of which it is known what for, or who ended them, the longest one: ticks,
+	 * and the number that dt_pair_waited_for() knows, 0: it is not known; [1]: in the call
+	 * itself, [0]: also in calls made from it */
 	uint64_t longest[2];
 	uint32_t waited_for[2];
+	/* who ended that wait, as dt_pair_waker() knows, 0: that is not known; and how many ticks
+	 * later the thread ran */
+	uint32_t woken[2];
+	uint64_t queued[2];
 	const uint64_t *argument; /* the entry's four values; NULL: they were not read */
 	const uint64_t
 		*result; /* the exit's four values; NULL: there are none, or they were not read */

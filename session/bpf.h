@@ -18,6 +18,7 @@
 	X(bpf_map__fd)                                                                             \
 	X(bpf_map__set_initial_value)                                                              \
 	X(bpf_map__set_max_entries)                                                                \
+	X(bpf_map__set_value_size)                                                                 \
 	X(bpf_map_lookup_elem)                                                                     \
 	X(bpf_map_update_elem)                                                                     \
 	X(bpf_obj_get_info_by_fd)                                                                  \

@@ -128,6 +128,33 @@ static void describe_call(struct dt_session *s, const struct dt_record *r, struc
 	row->function = call_row(s, &c, (r->pc & 0xffff) + 1, signature);
 }
 
+/* Writes the row of a function, and its signature. Returns the row; 0: there is none. */
+static int64_t function_row(struct dt_session *s, const struct dt_kernel_symbol *symbol,
+			    char signature[DT_DESCRIBE_SIGNATURE])
+{
+	struct dt_function_row f = {.module = kernel_module(s, symbol->module),
+				    .address = symbol->address,
+				    .size = symbol->end - symbol->address,
+				    .name = symbol->name,
+				    .file = "",
+				    .signature = signature};
+	int64_t out;
+
+	dt_kernel_signature(s->kernel, symbol->name, signature, DT_DESCRIBE_SIGNATURE);
+	dt_describe_types(s, NULL, signature, 0);
+	out = dt_describe_function(s, &f);
+	return out < 0 ? 0 : out;
+}
+
+int64_t dt_describe_kernel_function(struct dt_session *s, uint64_t address)
+{
+	char signature[DT_DESCRIBE_SIGNATURE];
+	struct dt_kernel_symbol symbol;
+
+	return dt_kernel_symbol(s->kernel, address, &symbol) ? function_row(s, &symbol, signature)
+							     : 0;
+}
+
 /* Describes a record from a function of the kernel or of one of its modules. */
 void dt_describe_kernel(struct dt_session *s, const struct dt_record *r, struct dt_site_row *row)
 {
@@ -162,20 +189,11 @@ void dt_describe_kernel(struct dt_session *s, const struct dt_record *r, struct 
 		row->function = out < 0 ? 0 : out;
 		return;
 	}
-	dt_kernel_signature(s->kernel, symbol.name, signature, sizeof(signature));
-	dt_describe_types(s, NULL, signature, 0);
-	f = (struct dt_function_row){.module = kernel_module(s, symbol.module),
-				     .address = symbol.address,
-				     .size = symbol.end - symbol.address,
-				     .name = symbol.name,
-				     .file = "",
-				     .signature = signature};
+	row->function = function_row(s, &symbol, signature);
 	row->kind = r->kind == DT_ENTRY	  ? DT_SITE_ENTRY
 		    : r->kind == DT_EXIT  ? DT_SITE_RETURN
 		    : r->kind == DT_POINT ? DT_SITE_POINT
 					  : DT_SITE_MORE;
 	if (signature[0] && (r->kind == DT_ENTRY || r->kind == DT_EXIT))
 		row->values = dt_describe_meant(signature, r->kind == DT_EXIT);
-	out = dt_describe_function(s, &f);
-	row->function = out < 0 ? 0 : out;
 }

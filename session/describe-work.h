@@ -26,6 +26,10 @@ void dt_describe_point_signature(const struct dt_point *point, unsigned first, u
 
 /* ---- describe-kernel.c ---- */
 
+/* Writes the row of the kernel's function at that address, and returns its number; 0: none is
+ * known.
+ */
+int64_t dt_describe_kernel_function(struct dt_session *s, uint64_t address);
 /* Fills in the row of a record from a function of the kernel or of one of its modules. */
 void dt_describe_kernel(struct dt_session *s, const struct dt_record *r, struct dt_site_row *row);
 

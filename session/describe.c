@@ -482,7 +482,8 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 
 	row->function = 0;
 	row->kind = DT_SITE_UNKNOWN;
-	row->values = r->kind == DT_EXIT ? 1 : DT_DESCRIBE_ALL;
+	/* all that there is to say of who wakes a thread, its sp says */
+	row->values = r->kind == DT_EXIT ? 1 : r->kind == DT_WAKE ? 0 : DT_DESCRIBE_ALL;
 	row->target = 0;
 	row->entered = false;
 	if (s->kernel && dt_kernel_address(r->pc)) {

@@ -74,7 +74,7 @@ static size_t in_time(const struct dt_session *s, struct dt_domain *d, unsigned 
 }
 
 /* Counts the records, from the first on, that hooks can have made: calls where there are hooks, and
- * no context switches, which the kernel tells of, and which would be about anybody's threads. */
+ * nothing that the kernel tells of, which would be about anybody's threads. */
 static size_t in_place(struct dt_session *s, struct dt_domain *d, const struct dt_record *r,
 		       size_t n)
 {
@@ -83,7 +83,7 @@ static size_t in_place(struct dt_session *s, struct dt_domain *d, const struct d
 		uint64_t *known = &d->place[(r[i].pc ^ r[i].pc >> 10) % DT_DOMAIN_PLACES];
 		bool is;
 
-		if (r[i].kind == DT_SWITCH)
+		if (r[i].kind == DT_SWITCH || r[i].kind == DT_WAKE)
 			return i;
 		if ((r[i].kind != DT_ENTRY && r[i].kind != DT_EXIT) || *known == place)
 			continue;

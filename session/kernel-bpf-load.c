@@ -90,6 +90,7 @@ static struct dt_bpf_settings settings_of(const struct dt_kernel_bpf *k)
 		.space = known ? (uint32_t)space.st_ino : 0,
 		.self = (uint32_t)getpid(),
 		.full = k->full != 0,
+		.threads = k->threads,
 	};
 }
 
@@ -105,6 +106,28 @@ static struct bpf_program *program_of(struct dt_kernel_bpf *k, const char *name)
 
 /* The programs that are not loaded where no functions are recorded: a kernel may forbid them. */
 static const char *const of_functions[] = {"enter", "leave", "entered", "left"};
+
+/* The programs that are not loaded where threads are not recorded. */
+static const char *const of_threads[] = {"waking", "born", "switched"};
+
+/* Leaves out what is not needed, and makes the others' maps as large as they have to be. */
+static void prepare_threads(struct dt_kernel_bpf *k)
+{
+	FILE *f = k->threads ? fopen("/proc/sys/kernel/perf_event_max_stack", "re") : NULL;
+
+	k->depth = DT_BPF_STACK_DEPTH;
+	if (f) { /* the kernel makes no map for deeper ones */
+		unsigned most;
+
+		if (fscanf(f, "%u", &most) == 1 && most && most < k->depth)
+			k->depth = most;
+		fclose(f);
+	}
+	for (unsigned i = 0; !k->threads && i < 3; i++)
+		dt_bpf.bpf_program__set_autoload(program_of(k, of_threads[i]), false);
+	dt_bpf.bpf_map__set_value_size(map_of(k, "stacks"), k->depth * sizeof(uint64_t));
+	dt_bpf.bpf_map__set_max_entries(map_of(k, "stacks"), k->threads ? DT_BPF_STACKS : 1);
+}
 
 static int load_object(struct dt_kernel_bpf *k, struct dt_error *e)
 {
@@ -124,10 +147,12 @@ static int load_object(struct dt_kernel_bpf *k, struct dt_error *e)
 		dt_bpf.bpf_program__set_autoload(program_of(k, of_functions[i]), false);
 	if (!k->full)
 		dt_bpf.bpf_program__set_autoload(program_of(k, "signalled"), false);
+	prepare_threads(k);
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "heads"), k->cores);
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "records"), k->cores << k->shift);
 	k->loaded = k->functions != 0;
 	rc = dt_bpf.bpf_object__load(k->object);
+	k->stacks = rc < 0 ? -1 : dt_bpf.bpf_map__fd(map_of(k, "stacks"));
 	return rc < 0 ? refused("the kernel does not load the BPF programs", -rc, e) : 0;
 }
 
@@ -322,6 +347,9 @@ static int attach_tracepoints(struct dt_kernel_bpf *k, struct dt_error *e)
 	} all[] = {{"forked", NULL, !k->wanted->everybody},
 		   {"freed", NULL, !k->wanted->everybody},
 		   {"signalled", "signal_deliver", k->full},
+		   {"switched", NULL, k->threads},
+		   {"waking", NULL, k->threads},
+		   {"born", NULL, k->threads},
 		   {"called", NULL, k->calls || k->full},
 		   {"call", NULL, k->calls || k->full}};
 
@@ -416,7 +444,8 @@ uint64_t dt_bpf_links_missed(const struct dt_kernel_bpf *k)
 
 uint64_t dt_bpf_programs_missed(const struct dt_kernel_bpf *k)
 {
-	static const char *const other[] = {"call", "called", "entered", "left"};
+	static const char *const other[] = {"call", "called",	"entered", "left",
+					    "born", "switched", "waking"};
 	uint64_t n = dt_bpf_links_missed(k);
 
 	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++)

@@ -47,7 +47,10 @@ struct dt_kernel_bpf {
 	size_t links, link_room;
 	size_t calls;	   /* functions of system calls that are recorded */
 	size_t full;	   /* system calls that are recorded in full */
-	int tracepoint[5]; /* what attaches the other programs; -1: none */
+	int tracepoint[8]; /* what attaches the other programs; -1: none */
+	bool threads;	   /* which thread runs where is recorded, and who woke it */
+	int stacks;	   /* descriptor of the map of the kernel's stacks */
+	unsigned depth;	   /* of these, at most */
 	unsigned cores, shift;
 	struct dt_bpf_head *head;
 	struct dt_bpf_record *records;

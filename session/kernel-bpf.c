@@ -32,7 +32,7 @@ static int start(void *ctx, struct dt_error *e)
 	struct dt_kernel_bpf *k = ctx;
 
 	(void)e;
-	dt_kernel_clock_look(&k->clock);
+	dt_kernel_clock_begin(&k->clock);
 	__atomic_store_n(&k->state->on, 1, __ATOMIC_SEQ_CST);
 	return 0;
 }
@@ -150,6 +150,21 @@ static int written(void *ctx, unsigned core, uint64_t *records, uint64_t *droppe
 	return 0;
 }
 
+static size_t stack_of(void *ctx, uint32_t id, uint64_t *address, size_t most)
+{
+	const struct dt_kernel_bpf *k = ctx;
+	uint64_t all[DT_BPF_STACK_DEPTH] = {0};
+	size_t n = 0;
+
+	if (dt_bpf.bpf_map_lookup_elem(k->stacks, &id, all) < 0)
+		return 0;
+	while (n < k->depth && n < most && all[n]) {
+		address[n] = all[n];
+		n++;
+	}
+	return n;
+}
+
 /* ---- opening ---- */
 
 static size_t note_left_out(char *text, size_t size, size_t at, const struct dt_bpf_left_out *l,
@@ -164,9 +179,18 @@ static size_t note_left_out(char *text, size_t size, size_t at, const struct dt_
 static void note(void *ctx, char *text, size_t size)
 {
 	const struct dt_kernel_bpf *k = ctx;
-	size_t at = dt_format(text, size, "the kernel is recorded by BPF: %s",
-			      k->full ? "its module does not record system calls in full"
-				      : "its module is not loaded");
+	size_t at = 0;
+
+	text[0] = '\0';
+	/* where only threads are recorded, the module would record nothing */
+	if (k->full || k->functions || k->calls || !k->threads)
+		at = dt_format(text, size, "the kernel is recorded by BPF: %s",
+			       k->full	    ? "its module does not record system calls in full"
+			       : k->threads ? "its module does not record who wakes threads"
+					    : "its module is not loaded");
+	if (k->state->unstacked)
+		at += dt_format(text + at, size - at, "%s%lu times the kernel's stack is not known",
+				at ? "; " : "", (unsigned long)k->state->unstacked);
 
 	if (k->state->unwatched && at < size)
 		at += dt_format(text + at, size - at, "; of %lu processes nothing is recorded",
@@ -194,8 +218,8 @@ static void close_bpf(void *ctx)
 int dt_kernel_bpf_open(struct dt_kernel_source *s, const struct dt_kernel_wanted *w,
 		       struct dt_kernel_names *names, struct dt_error *e)
 {
-	static const struct dt_kernel_source_ops ops = {"bpf", false, close_bpf, tell,	  watch,
-							start, stop,  take,	 written, note};
+	static const struct dt_kernel_source_ops ops = {
+		"bpf", false, close_bpf, tell, watch, start, stop, take, written, note, stack_of};
 	struct dt_kernel_bpf *k;
 
 	if (dt_bpf_load(e) < 0 || dt_kernel_names_types(names, e) < 0)
@@ -214,8 +238,10 @@ int dt_kernel_bpf_open(struct dt_kernel_source *s, const struct dt_kernel_wanted
 	k->names = names;
 	k->wanted = w;
 	k->cores = w->cores;
+	k->threads = w->threads;
 	k->shift = 16;
 	memset(k->tracepoint, -1, sizeof(k->tracepoint));
+	dt_kernel_clock_look(&k->clock); /* the next one is when the programs are loaded */
 	if (dt_bpf_choose(k, e) < 0 || dt_bpf_programs_load(k, e) < 0) {
 		close_bpf(k);
 		return -1;

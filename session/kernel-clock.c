@@ -8,6 +8,8 @@
 /* so far apart readings are: time enough to know the rate by two of them, and so short that what
  * NTP does to the clock meanwhile is little */
 #define APART 20000000u
+/* the first two, which are waited for */
+#define APART_FIRST 2000000u
 
 static uint64_t monotonic_ns(void)
 {
@@ -41,18 +43,29 @@ static const struct dt_kernel_reading *nth(const struct dt_kernel_clock *c, uint
 	return &c->reading[i % DT_KERNEL_READINGS];
 }
 
-void dt_kernel_clock_look(struct dt_kernel_clock *c)
+static void look(struct dt_kernel_clock *c, uint64_t apart)
 {
 	struct dt_kernel_reading r;
 	uint64_t error;
 
-	if (c->n && monotonic_ns() - nth(c, c->n - 1)->ns < APART)
+	if (c->n && monotonic_ns() - nth(c, c->n - 1)->ns < apart)
 		return;
 	error = read_both(&r);
 	if (c->n && (r.ns <= nth(c, c->n - 1)->ns || r.ticks <= nth(c, c->n - 1)->ticks))
 		return;
 	c->error = error;
 	c->reading[c->n++ % DT_KERNEL_READINGS] = r;
+}
+
+void dt_kernel_clock_look(struct dt_kernel_clock *c)
+{
+	look(c, APART);
+}
+
+void dt_kernel_clock_begin(struct dt_kernel_clock *c)
+{
+	while (c->n < 2)
+		look(c, APART_FIRST);
 }
 
 uint64_t dt_kernel_clock_ticks(const struct dt_kernel_clock *c, uint64_t ns)

@@ -25,6 +25,8 @@ struct dt_kernel_clock {
 
 /* Reads both clocks, unless they have been read just now. */
 void dt_kernel_clock_look(struct dt_kernel_clock *c);
+/* Sees to it that the rate is known: waits until two readings are far enough from each other. */
+void dt_kernel_clock_begin(struct dt_kernel_clock *c);
 /* Returns the ticks at that time. There must have been a reading. */
 uint64_t dt_kernel_clock_ticks(const struct dt_kernel_clock *c, uint64_t ns);
 

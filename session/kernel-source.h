@@ -27,6 +27,7 @@ struct dt_kernel_source_ops {
 	int (*written)(void *ctx, unsigned core, uint64_t *records, uint64_t *dropped);
 	/* Writes what the user should know: what is not recorded; "": nothing. */
 	void (*note)(void *ctx, char *text, size_t size);
+	size_t (*stack)(void *ctx, uint32_t id, uint64_t *address, size_t most);
 };
 
 struct dt_kernel_source {
@@ -40,6 +41,7 @@ struct dt_kernel_wanted {
 	size_t n;
 	unsigned cores;
 	bool everybody;
+	bool threads; /* record which thread runs where, and who woke it */
 };
 
 /* Opens the module's device. 0; -1 and an error; 1 and an error: it is not loaded. */

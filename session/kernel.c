@@ -34,26 +34,29 @@ int dt_kernel_tell(const struct dt_kernel *k, struct dt_error *e, const char *fo
 	return k->source.ops->tell(k->source.ctx, command, e);
 }
 
-/* Are system calls to be recorded in full? The module does not read what their arguments lead to.
- */
-static bool wants_calls(const struct dt_kernel_wanted *w)
+/* Is something to be recorded that the module does not: threads, or system calls in full, of which
+ * it does not read what their arguments lead to? Returns what, or NULL. */
+static const char *not_the_modules(const struct dt_kernel_wanted *w)
 {
+	if (w->threads)
+		return "who wakes threads is recorded";
 	for (size_t i = 0; i < w->n; i++)
 		if (strstr(w->pattern[i], DT_KERNEL_CALLS))
-			return true;
-	return false;
+			return "system calls are recorded in full";
+	return NULL;
 }
 
 /* Opens the module's device or, where the module is not loaded, loads BPF programs. */
 static int open_source(struct dt_kernel *k, const struct dt_kernel_wanted *w, struct dt_error *e)
 {
 	struct dt_error module = {""}, bpf = {""};
+	const char *what = not_the_modules(w);
 	int rc;
 
-	if (wants_calls(w)) {
+	if (what) {
 		if (dt_kernel_bpf_open(&k->source, w, k->names, &bpf) == 0)
 			return 0;
-		return dt_fail(e, "system calls are recorded in full by BPF: %s", bpf.text);
+		return dt_fail(e, "%s by BPF: %s", what, bpf.text);
 	}
 	rc = dt_kernel_module_open(&k->source, w, &module);
 	if (rc <= 0) {
@@ -71,9 +74,9 @@ static int open_source(struct dt_kernel *k, const struct dt_kernel_wanted *w, st
 }
 
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
-				 bool everybody, struct dt_error *e)
+				 bool everybody, bool threads, struct dt_error *e)
 {
-	struct dt_kernel_wanted wanted = {pattern, n, cores, everybody};
+	struct dt_kernel_wanted wanted = {pattern, n, cores, everybody, threads};
 	struct dt_kernel *k = calloc(1, sizeof(*k));
 
 	if (!k || !(k->points = dt_kernel_points_new())) {
@@ -164,6 +167,13 @@ int dt_kernel_written(const struct dt_kernel *k, unsigned core, uint64_t *record
 		      uint64_t *dropped)
 {
 	return k->source.ops->written(k->source.ctx, core, records, dropped);
+}
+
+size_t dt_kernel_stack(const struct dt_kernel *k, uint32_t number, uint64_t *address, size_t most)
+{
+	return number && k->source.ops->stack
+		       ? k->source.ops->stack(k->source.ctx, number - 1, address, most)
+		       : 0;
 }
 
 bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s)

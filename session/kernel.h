@@ -19,11 +19,12 @@ struct dt_kernel; /* dt_kernel_take() is called by one thread, everything else b
 
 /*
  * Prepares the device, stopped, to trace the functions that match one of the n patterns (n 0:
- * none). everybody: records all processes, not only those given to dt_kernel_watch(). Returns NULL
- * and an error when somebody else uses the device, or when there is none and BPF can not be used.
+ * none). everybody: records all processes, not only those given to dt_kernel_watch(). threads:
+ * which thread runs where is recorded, and who woke it (bpf/record.h), by BPF. Returns NULL and an
+ * error when somebody else uses the device, or when there is none and BPF can not be used.
  */
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
-				 bool everybody, struct dt_error *e);
+				 bool everybody, bool threads, struct dt_error *e);
 /* Returns who records: "module" or "bpf". */
 const char *dt_kernel_source_name(const struct dt_kernel *k);
 /* Are the times of its records of the clock of the core that they were made on? Else they are of
@@ -57,6 +58,10 @@ void dt_kernel_stop(struct dt_kernel *k);
  */
 const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until,
 				       size_t *n, uint64_t *lost, size_t *lost_at);
+
+/* Gives the kernel's stack with that number, of a record of a thread: its return addresses, the
+ * innermost first. Returns how many there are; 0: it is not known. */
+size_t dt_kernel_stack(const struct dt_kernel *k, uint32_t number, uint64_t *address, size_t most);
 
 /* Tells how many records of a core the device has written, and for how many it had no room, as it
  * counts them itself. Returns -1 when it does not tell. */

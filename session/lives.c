@@ -189,6 +189,16 @@ static uint32_t id_at(const struct dt_session *s, uint64_t number, uint64_t tick
 	return t ? t->means : (uint32_t)number;
 }
 
+/* Replaces the numbers of who wakes a thread, who may be any of the machine's. */
+static void correct_waker(const struct dt_session *s, struct dt_record *r)
+{
+	uint64_t tid = (uint32_t)r->value[0], pid = r->value[0] >> 32;
+
+	tid = tid && tid < DT_AGAIN ? id_at(s, tid, r->ticks) : tid;
+	pid = pid && pid < DT_AGAIN ? id_at(s, pid, r->ticks) : pid;
+	r->value[0] = tid | pid << 32;
+}
+
 /*
  * Replaces all numbers in a record that is about a thread. What the kernel tells of a thread may be
  * older than the thread's birth; the one that had its number before has ended long ago then, since
@@ -200,6 +210,10 @@ static void correct_switch(const struct dt_session *s, struct dt_record *r)
 
 	if (r->tid != DT_NO_TID)
 		r->tid = id_at(s, r->tid, r->ticks);
+	if (r->kind == DT_WAKE) {
+		correct_waker(s, r);
+		return;
+	}
 	if (r->value[0] && r->value[0] < DT_AGAIN)
 		r->value[0] = r->tid;
 	if (r->value[2] && r->value[2] < DT_AGAIN)
@@ -218,7 +232,7 @@ void dt_lives_correct(struct dt_session *s, struct dt_record *r, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		uint32_t tid = r[i].tid;
 
-		if (r[i].kind == DT_SWITCH || r[i].kind == DT_RUNDOWN) {
+		if (dt_kind_is_about(r[i].kind)) {
 			correct_switch(s, &r[i]);
 			continue;
 		}

@@ -83,7 +83,9 @@ static int add_gap(struct dt_mix *m, uint64_t lost, uint64_t begin, enum dt_mix_
 		m->gap = more;
 		m->gap_room = room;
 	}
-	m->gap[m->gaps++] = (struct dt_mix_gap){m->n, lost, begin, source == DT_MIX_SWITCHES};
+	m->gap[m->gaps++] = (struct dt_mix_gap){
+		m->n, lost, begin, source,
+		source == DT_MIX_SWITCHES || (source == DT_MIX_KERNEL && m->kernel_switches)};
 	return 0;
 }
 
@@ -192,6 +194,7 @@ int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct
 	m->n = m->gaps = 0;
 	m->lost = lost;
 	c->source[DT_MIX_RING].lost += lost;
+	m->kernel_switches = s->options.wakers;
 	kernel_ahead = s->kernel && dt_kernel_core_clocks(s->kernel) ? ahead : 0;
 	head[DT_MIX_RING].record = r = corrected(m, r, n, ahead);
 	if (n && !r)

@@ -20,8 +20,15 @@ struct dt_mix_gap {
 		      the loss */
 	uint64_t lost;
 	uint64_t begin; /* ticks of the source's last record before the loss; 0: there is none */
-	bool switches;	/* the source is DT_MIX_SWITCHES */
+	enum dt_mix_source source;
+	bool switches; /* there may be switches among them */
 };
+
+/* Returns how many of a gap's records are switches, as dt_store_lose() has it. */
+static inline uint64_t dt_mix_lost_switches(const struct dt_mix_gap *g)
+{
+	return !g->switches ? 0 : g->source == DT_MIX_SWITCHES ? g->lost : DT_NOT_KNOWN;
+}
 
 /* What is remembered of one ring from one take to the next. */
 struct dt_mix_core {
@@ -47,6 +54,7 @@ struct dt_mix {
 	size_t gaps, gap_room;
 	uint64_t lost;			/* records that the sources reported lost in this take */
 	uint64_t kernel_n, kernel_lost; /* of the kernel's device, since the beginning */
+	bool kernel_switches;		/* switches are among its records */
 };
 
 /* Initialises m for so many cores and domains. Returns 0, or -1 and an error. */

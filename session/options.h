@@ -56,6 +56,7 @@ struct dt_options {
 	bool switches; /* record context switches: which thread runs on which core */
 	bool switches_or_not; /* with switches: where they can not be recorded, go on without them
 			       */
+	bool wakers;	      /* with switches and kernel: record who woke each thread */
 	bool calls;	      /* record system calls in full: among kernel_pattern */
 	bool kernel;	      /* record what happens in the kernel, */
 	const char *const *kernel_pattern; /* in functions that match these patterns, */

@@ -28,6 +28,7 @@
 #include "session/thread-table.h"
 #include "session/throttle.h"
 #include "session/tids.h"
+#include "session/wakers.h"
 #include "session/witness.h"
 
 #define RELEASE	  4   /* writers learn of room a quarter of a ring at a time: each is a wake */
@@ -101,7 +102,8 @@ struct round {
 	size_t middle;	 /* where the records begin that the sieve has put there of one core... */
 	unsigned core;	 /* ...which is this */
 	struct dt_mix mix;
-	struct dt_witness *witness; /* NULL: there is none */
+	struct dt_witness *witness;    /* NULL: there is none */
+	struct dt_wakers_seen *wakers; /* NULL: they are not recorded */
 };
 
 static int keep(struct round *k, const struct dt_record *r, size_t n, unsigned core)
@@ -214,7 +216,7 @@ static int put_store(struct dt_session *s, unsigned core, const struct dt_mix *m
 
 		if (dt_store_put(s->store, core, m->record + at, g->at - at, 0,
 				 &s->recorder_error) ||
-		    dt_store_lose(s->store, core, g->lost, g->switches ? g->lost : 0, g->begin,
+		    dt_store_lose(s->store, core, g->lost, dt_mix_lost_switches(g), g->begin,
 				  &s->recorder_error))
 			return -1;
 		at = g->at;
@@ -283,6 +285,8 @@ static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigne
 	/* these are copies: the ring's reader's, or the mixer's */
 	dt_lives_correct(s, (struct dt_record *)m->record, m->n);
 	note_threads(s, seen, m->record, m->n);
+	if (k->wakers)
+		dt_wakers_take(s, k->wakers, (struct dt_record *)m->record, m->n);
 	if (s->throttle)
 		dt_throttle_count(s, m->record, m->n);
 	if (k->witness)
@@ -522,6 +526,17 @@ static void account(struct dt_session *s, const struct round *k, bool failed)
 	}
 }
 
+static int begin_round(struct dt_session *s, struct round *k, unsigned cores)
+{
+	if (dt_mix_init(&k->mix, cores, DT_SHARED_MAX, NULL) || !k->until)
+		return -1;
+	if (s->options.wakers && !(k->wakers = dt_wakers_seen_new()))
+		return -1;
+	if (s->switches && dt_session_has_file(s))
+		k->witness = dt_witness_new(s);
+	return 0;
+}
+
 void *dt_recorder_main(void *session)
 {
 	struct dt_session *s = session;
@@ -530,14 +545,11 @@ void *dt_recorder_main(void *session)
 	struct round round = {
 		.until = calloc((size_t)(cores + 1) * DT_SHARED_MAX, sizeof(*round.until))};
 	uint64_t flushed = dt_now_ns(), clocked = flushed;
-	long n = dt_mix_init(&round.mix, cores, DT_SHARED_MAX, NULL) || !seen || !round.until ? -1
-											      : 0;
+	long n = begin_round(s, &round, cores) || !seen ? -1 : 0;
 	struct dt_shared_bells bells;
 	uint64_t busy = flushed; /* ns when there was something to do last */
 	bool alert = false;
 
-	if (s->switches && dt_session_has_file(s))
-		round.witness = dt_witness_new(s);
 	while (n >= 0) {
 		bool stopping = atomic_load(&s->stop_recorder);
 		int wait_ms;
@@ -597,6 +609,7 @@ void *dt_recorder_main(void *session)
 	free(round.until);
 	dt_mix_free(&round.mix);
 	dt_witness_free(round.witness);
+	dt_wakers_seen_free(round.wakers);
 	free(round.record);
 	free(round.sorted);
 	free(seen);

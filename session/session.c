@@ -179,7 +179,8 @@ static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
 {
 	const struct dt_options *o = &s->options;
 
-	s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores, o->everybody, e);
+	s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores, o->everybody,
+				   o->wakers, e);
 	if (!s->kernel)
 		return -1;
 	note_kernel(s);
@@ -296,7 +297,7 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 		free(s->offset);
 		s->offset = NULL;
 	}
-	if (o->switches && !(s->switches = dt_switches_open(cores, e))) {
+	if (o->switches && !(s->switches = dt_switches_open(cores, o->wakers, e))) {
 		if (!o->switches_or_not)
 			goto fail;
 		dt_format(s->results.note, sizeof(s->results.note),

@@ -471,7 +471,7 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 {
 	struct sieve_thread *t;
 
-	if (r->kind == DT_SWITCH || r->kind == DT_RUNDOWN)
+	if (dt_kind_is_about(r->kind))
 		return VERDICT_KEEP;
 	t = dt_sieve_thread_of(v, r, core);
 	if (!t) {

@@ -60,7 +60,7 @@ static bool add_gap(struct lane *l, uint64_t at, const struct dt_mix_gap *gap)
 		l->gap = more;
 		l->gap_room = room;
 	}
-	l->gap[l->gaps++] = (struct gap){at, gap->lost, gap->begin, gap->switches};
+	l->gap[l->gaps++] = (struct gap){at, gap->lost, gap->begin, dt_mix_lost_switches(gap)};
 	return true;
 }
 

@@ -118,8 +118,8 @@ struct lane {
 	uint64_t lent_n;
 	struct gap {
 		uint64_t at, lost, begin;
-		bool switches; /* they are context switches */
-	} * gap;	       /* losses before a record, in the order of positions */
+		uint64_t switches; /* among them: as dt_store_lose() has it */
+	} * gap;		   /* losses before a record, in the order of positions */
 	size_t gaps, gap_room;
 	uint64_t left; /* records that were left out */
 };

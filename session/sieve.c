@@ -278,7 +278,7 @@ static int choose_leaf(struct dt_sieve *v, struct lane *l, const struct dt_store
 static bool needs_place(const struct dt_sieve *v, const struct dt_record *r)
 {
 	if (v->session->has_log)
-		return r->kind != DT_SWITCH && r->kind != DT_RUNDOWN;
+		return !dt_kind_is_about(r->kind);
 	return r->kind == DT_ENTRY || r->kind == DT_EXIT || r->kind == DT_MORE;
 }
 
@@ -350,8 +350,8 @@ static int put_gaps(struct dt_sieve *v, struct lane *l, uint64_t before, struct 
 	while (n < l->gaps && l->gap[n].at <= before) {
 		/* a log has their number only, and from the recorder */
 		if (!v->session->has_log &&
-		    dt_store_lose(v->session->store, l->core, l->gap[n].lost,
-				  l->gap[n].switches ? l->gap[n].lost : 0, l->gap[n].begin, e))
+		    dt_store_lose(v->session->store, l->core, l->gap[n].lost, l->gap[n].switches,
+				  l->gap[n].begin, e))
 			return -1;
 		n++;
 	}

@@ -55,6 +55,7 @@ struct dt_switches {
 	 * CLOCK_MONOTONIC_RAW. */
 	uint64_t ticks, raw, first_ticks, first_raw;
 	uint64_t stolen; /* all_stolen() when it was opened */
+	bool others;	 /* the kernel is not asked for switches */
 };
 
 static uint64_t raw_ns(void)
@@ -143,7 +144,7 @@ uint64_t dt_switches_stolen(const struct dt_switches *w)
 	return now > w->stolen ? now - w->stolen : 0;
 }
 
-struct dt_switches *dt_switches_open(unsigned cores, struct dt_error *e)
+struct dt_switches *dt_switches_open(unsigned cores, bool others, struct dt_error *e)
 {
 	struct dt_switches *w = calloc(1, sizeof(*w));
 	struct rlimit limit;
@@ -155,6 +156,7 @@ struct dt_switches *dt_switches_open(unsigned cores, struct dt_error *e)
 		return NULL;
 	}
 	w->cores = cores;
+	w->others = others;
 	w->wait_ms = 1;
 	w->stolen = all_stolen();
 	size = buffer_size(cores);
@@ -384,7 +386,7 @@ int dt_switches_add(struct dt_switches *w, pid_t pid, struct dt_error *e)
 
 		if (tid <= 0)
 			continue;
-		for (unsigned i = 0; i < w->cores && rc == 0; i++)
+		for (unsigned i = 0; i < w->cores && rc == 0 && !w->others; i++)
 			rc = open_event(w, tid, i, e);
 		if (rc || !look(pid, tid, &r, &core))
 			continue;

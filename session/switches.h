@@ -25,9 +25,9 @@
 
 struct dt_switches;
 
-/* Prepares for so many cores; nothing is followed yet. Returns NULL and an error when there is no
- * memory. */
-struct dt_switches *dt_switches_open(unsigned cores, struct dt_error *e);
+/* Prepares for so many cores; nothing is followed yet. others: the S records come from somebody
+ * else, and only R records are made here. Returns NULL and an error when there is no memory. */
+struct dt_switches *dt_switches_open(unsigned cores, bool others, struct dt_error *e);
 /* Stops following everything and frees w; NULL is allowed. */
 void dt_switches_close(struct dt_switches *w);
 

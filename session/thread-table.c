@@ -176,7 +176,7 @@ void dt_thread_table_new(struct dt_session *s, const struct dt_record *r)
 	if (r->tid == DT_NO_TID || is_recorded(s, r->tid))
 		return;
 	/* what the kernel tells of a thread may be older than its birth */
-	if (r->kind && r->kind != DT_SWITCH && r->kind != DT_RUNDOWN)
+	if (r->kind && !dt_kind_is_about(r->kind))
 		dt_lives_seen(s, r->tid);
 	pid = dt_thread_table_process(s, r->tid);
 	if (!pid)

@@ -194,7 +194,7 @@ void dt_throttle_count(struct dt_session *s, const struct dt_record *r, size_t n
 			continue;
 		}
 		if (r[i].kind != DT_ENTRY && r[i].kind != DT_EXIT) {
-			k->unknown += r[i].kind != DT_SWITCH && r[i].kind != DT_RUNDOWN;
+			k->unknown += !dt_kind_is_about(r[i].kind);
 			continue;
 		}
 		if (r[i].tid != k->tid) {

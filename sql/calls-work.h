@@ -45,6 +45,8 @@ enum {
 	PREEMPTED,
 	WAITED_FOR,
 	UNSEEN,
+	WOKEN_BY,
+	RUN_LATENCY,
 };
 
 struct row {

@@ -55,6 +55,8 @@ static const struct dt_sql_column columns[] = {
 	[PREEMPTED] = {"preempted", "REAL", DT_SQL_PLAIN},
 	[WAITED_FOR] = {"waited_for", "TEXT", DT_SQL_PLAIN},
 	[UNSEEN] = {"unseen", "REAL", DT_SQL_PLAIN},
+	[WOKEN_BY] = {"woken_by", "TEXT", DT_SQL_PLAIN},
+	[RUN_LATENCY] = {"run_latency", "REAL", DT_SQL_PLAIN},
 	{"file", "TEXT HIDDEN", DT_SQL_FILE},
 	{0},
 };

@@ -142,8 +142,8 @@ static void take(struct scan *x)
 	const struct dt_site *site = dt_sql_walk_site(&x->walk);
 	struct row r = {.site = site, .function = site->function};
 
-	if (site->kind == DT_ENTRY || site->kind == DT_EXIT || site->kind == DT_SWITCH ||
-	    site->kind == DT_RUNDOWN || site->place == DT_SITE_POINT_LEAVING)
+	if (site->kind == DT_ENTRY || site->kind == DT_EXIT || dt_kind_is_about(site->kind) ||
+	    site->place == DT_SITE_POINT_LEAVING)
 		return;
 	dt_span_record(x->walk.reader, &x->walk.span, x->walk.at, &r.record);
 	r.record.core = dt_sql_walk_core(&x->walk);

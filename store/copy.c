@@ -326,6 +326,7 @@ static const char *const since_sql[] = {
 	"INSERT INTO backtrace SELECT * FROM source.backtrace",
 	"INSERT INTO stack SELECT * FROM source.stack",
 	"INSERT INTO stack_frame SELECT * FROM source.stack_frame",
+	"INSERT INTO waker SELECT * FROM source.waker",
 	"INSERT INTO meta SELECT * FROM source.meta",
 	"INSERT INTO process SELECT * FROM source.process",
 	"INSERT INTO exec SELECT * FROM source.exec",

@@ -76,6 +76,8 @@ struct dt_vals_head {
 	"CREATE TABLE waited(tid INTEGER, begin_ticks INTEGER, end_ticks INTEGER, what TEXT);"     \
 	"CREATE TABLE sync(kind TEXT, id TEXT, begin_ticks INTEGER, end_ticks INTEGER,"            \
 	" ns INTEGER, bound_ns INTEGER);"                                                          \
+	"CREATE TABLE waker(id INTEGER PRIMARY KEY, tid INTEGER, pid INTEGER, name TEXT,"          \
+	" context INTEGER, made INTEGER, function INTEGER, stack INTEGER);"                        \
 	"CREATE TABLE hold(tid INTEGER, begin_ticks INTEGER, end_ticks INTEGER, why TEXT);"        \
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, core INTEGER, first INTEGER, records INTEGER," \
 	" min_ticks INTEGER, max_ticks INTEGER, events BLOB, vals BLOB);"                          \

@@ -397,7 +397,10 @@ int dt_store_lose(struct dt_store *s, unsigned core, uint64_t lost, uint64_t swi
 	s->has_records |= lost != 0;
 	if (lost)
 		note_loss(c, lost, begin_ticks);
-	c->lost_switches += switches;
+	if (switches == DT_NOT_KNOWN)
+		c->lost_unknown |= lost != 0;
+	else
+		c->lost_switches += switches;
 	return 0;
 }
 

@@ -80,6 +80,7 @@ enum statement {
 	STACK,
 	STACK_FRAME,
 	BACKTRACE,
+	WAKER,
 	CHUNK,
 	BEGIN,
 	COMMIT,

@@ -56,6 +56,7 @@ static const char *const statement_sql[STATEMENTS] = {
 	[STACK] = "INSERT INTO stack VALUES(NULL,?)",
 	[STACK_FRAME] = "INSERT INTO stack_frame VALUES(?,?,?,?,?,?)",
 	[BACKTRACE] = "INSERT INTO backtrace VALUES(?,?,?,?)",
+	[WAKER] = "INSERT INTO waker VALUES(NULL,?,?,?,?,?,?,?)",
 	[LEFT_RECORDS] = "INSERT INTO left_records VALUES(?,?) ON CONFLICT(core) DO UPDATE SET "
 			 "records=records+excluded.records",
 	[CHUNK] = "INSERT INTO chunk VALUES(NULL,?,?,?,?,?,?,?)",

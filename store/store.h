@@ -160,7 +160,7 @@ int dt_store_place(struct dt_store *s, const struct dt_record *r, struct dt_stor
  * Notes that records of a core are missing before those that are put next, and that the first was
  * lost after begin_ticks (0: after the beginning). This is for a core whose records come from
  * several sources, one of which has lost some. `switches' of those lost are context switches; of
- * what dt_store_put() is told, that is not known.
+ * what dt_store_put() is told, that is not known, nor if it is DT_NOT_KNOWN.
  */
 int dt_store_lose(struct dt_store *s, unsigned core, uint64_t lost, uint64_t switches,
 		  uint64_t begin_ticks, struct dt_error *e);

@@ -95,9 +95,11 @@ static void say_waits(struct dt_asked *a, const struct dt_inside *x)
 
 		dt_json_print(out, "%s[%u,", i ? "," : "", w->function);
 		dt_json_string(out, w->what);
-		dt_json_print(out, ",%lu,%lu,%lu,%lu]", (unsigned long)w->times,
+		dt_json_print(out, ",%lu,%lu,%lu,%lu,", (unsigned long)w->times,
 			      (unsigned long)w->ticks, (unsigned long)w->longest,
 			      (unsigned long)(w->at - a->origin));
+		dt_json_string(out, w->by);
+		dt_json_print(out, ",%lu]", (unsigned long)w->queued);
 	}
 	dt_json_print(out, "],\"more_waits\":%lu", (unsigned long)x->more_waits);
 }

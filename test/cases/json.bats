@@ -47,6 +47,26 @@ described() {
 	P
 }
 
+# a trace in which a thread was woken
+woken() {
+	writetrace "$1" <<-TEXT
+	clock 0 0
+	clock 2000000 1000000
+	kinds
+	thread 1 main
+	function f
+	waker 2 2 0 0 f 0 other
+	S S 0 900 1 0 1
+	E f 0x1000 1000
+	at 0 4294967295
+	S S 0 1100 4294967295 0 0 1
+	at 0 1
+	W W $((1 << 63 | 1)) 1200
+	S S 0 1300 1 0 1
+	X f 0x1000 1500
+	TEXT
+}
+
 # a trace in which a budget had a function off for a time
 budgeted() {
 	writetrace "$1" <<-'TEXT'
@@ -105,7 +125,9 @@ budgeted() {
 	budgeted off.db
 	devtrace report --json off.db >f
 	devtrace report --budget --json off.db >g
-	described report a b c d e f g by-* failed-*
+	woken woken.db
+	devtrace report --waits --json woken.db >h
+	described report a b c d e f g h by-* failed-*
 }
 
 @test "json: graph, diff and sum" {
@@ -486,7 +508,9 @@ tree() {
 	devtrace calls --json unseen.db >unseen.json
 	budgeted off.db
 	devtrace calls --json off.db >off.json
-	described calls s.json t.json e.json b.json stacks.json point.json other.json unseen.json off.json
+	woken woken.db
+	devtrace calls --json woken.db >woken.json
+	described calls s.json t.json e.json b.json stacks.json point.json other.json unseen.json off.json woken.json
 	# what is chosen is what the text chooses
 	for how in '-F open' '-N open' '-D 2' '-t 1ms' '-B --failed' '-B -f arg3>-9' "--thread $(sed -n 's/^# thread \([0-9]*\).*/\1/p' t.text | sed -n 2p)" '--from 1ms'; do
 		devtrace calls $how t.db >chosen.text 2>/dev/null

@@ -42,7 +42,8 @@ image() {
 	strip --strip-debug -o "$d/bin/devtrace" "$devtrace" &&
 		gcc -O1 -g -o "$d/bin/io" "$here/io.c" &&
 		known "$d/bin/known" && known "$d/bin/known80" -DINT80 && known "$d/bin/known32" -m32 &&
-		gcc -O2 -Wall -I"$here/../.." -o "$d/bin/map" "$here/map.c" || return
+		gcc -O2 -Wall -I"$here/../.." -o "$d/bin/map" "$here/map.c" &&
+		gcc -O1 -g -Wall -o "$d/bin/pingpong" "$here/pingpong.c" || return
 	cp "$(command -v fusermount3)" "$d/bin/" || return
 	# stock programs, which strace looks at, too
 	mkdir -p "$d/usr/bin"
@@ -105,7 +106,7 @@ machines() {
 		echo
 		return
 	fi
-	printf '%s\n' 'bpf.sh strace.sh system.sh user.sh' 'calls.sh examples.sh filters.sh language.sh map.sh points.sh' | share 2
+	printf '%s\n' 'bpf.sh strace.sh system.sh user.sh wakes.sh' 'calls.sh examples.sh filters.sh language.sh map.sh points.sh' | share 2
 }
 
 # costs VERSION: what a record costs in 6.1: instructions, whatever else the machine does

@@ -5,7 +5,7 @@
  *	clock TICKS NS [NS_SINCE_1970]   thread TID NAME       meta KEY VALUE
  *	function NAME SIGNATURE     (SIGNATURE may be missing)
  *	E NAME SP TICKS V0 V1 V2 V3   entry; X: exit; T: exit before a tail jump; P, V, M, N, S, R:
- *	                              those kinds (values may be missing; numbers as in C)
+ *	                              those kinds, W too (values may be missing; numbers as in C)
  *	sync KIND ID BEGIN END NS BOUND   (ID "-": none)
  *	at CORE TID                   where what follows is; at first core 0, thread 1
  *	lost N                        records of the core, before the next one
@@ -18,14 +18,18 @@
  *are that follow module LOW HIGH PATH          whose functions follow     exec TICKS pause BEGIN
  *END stopped|frozen TIMES MISSED    hold TID BEGIN END WHY    change BEGIN END OFF COMMAND unhooked
  *PATH ADDRESS NAME REASON   caller PATH CALLER CALLEE kinds                         sites of V, P,
- *M, N, S and R are of events and points, which they are not else
+ *M, N, S, R and W are of events and points, which they are not else
+ *	waker TID PID CONTEXT MADE FUNCTION STACK NAME    numbered from 1; stack NAME... (functions,
+ *	                              the innermost first)
  *
  * usage: writetrace FILE <TEXT
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "store/backtraces.h"
 #include "store/store.h"
+#include "store/wakers.h"
 
 #define FUNCTIONS 40000
 #define TEXT	  0x400000
@@ -91,12 +95,47 @@ static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *r
 		    : (r->pc & 0xff) == 10 ? DT_SITE_TAIL
 					   : DT_SITE_RETURN;
 	row->values = 0xf;
-	if (kinds && strchr("VMNSR", r->kind))
+	if (kinds && strchr("VMNSRW", r->kind))
 		row->kind = DT_SITE_EVENT;
 	else if (kinds && r->kind == 'P')
 		row->kind = DT_SITE_POINT;
 	else if (kinds && r->kind == 'c')
 		row->kind = DT_SITE_POINT_MORE;
+}
+
+/* Returns the row of a function; 0: none has that name. */
+static uint32_t row_of(const char *name)
+{
+	int i = find(name);
+
+	return i < 0 ? 0 : (uint32_t)function[i].row;
+}
+
+static void add_waker(const char *line)
+{
+	unsigned long n[5] = {0};
+	char in[256] = "", name[64] = "";
+	struct dt_waker w = {.name = name};
+
+	sscanf(line, "%lu %lu %lu %lu %255s %lu %63[^\n]", n, n + 1, n + 2, n + 3, in, n + 4, name);
+	w.tid = (uint32_t)n[0];
+	w.pid = (uint32_t)n[1];
+	w.context = (uint32_t)n[2];
+	w.made = n[3] != 0;
+	w.function = row_of(in);
+	w.stack = (int64_t)n[4];
+	dt_store_waker(store, &w, &error);
+}
+
+static void add_stack(char *line)
+{
+	struct dt_backtrace_frame frame[16] = {{0}};
+	size_t n = 0;
+
+	for (char *word = strtok(line, " "); word && n < 16; word = strtok(NULL, " "))
+		frame[n++] = (struct dt_backtrace_frame){
+			.address = 0x1000 + n, .function = row_of(word), .file = ""};
+	dt_store_stack(store, frame, n, "", &error);
 }
 
 /* A row of one of the other tables; false: the word is none of them. */
@@ -150,6 +189,10 @@ static bool add_row(const char *word, char *line)
 	} else if (!strcmp(word, "caller")) {
 		sscanf(line, "%255s %li %li", a, (long *)n, (long *)n + 1);
 		dt_store_unhooked_caller(store, a, n[0], n[1], &error);
+	} else if (!strcmp(word, "waker")) {
+		add_waker(line);
+	} else if (!strcmp(word, "stack")) {
+		add_stack(line);
 	} else {
 		return false;
 	}

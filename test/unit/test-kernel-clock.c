@@ -53,12 +53,29 @@ static void check_the_machines_clocks(void **state)
 			now.ticks + (now.ticks - c.reading[0].ticks) / 1000 + 10000000);
 }
 
+/* Records are taken before 20 ms are over: their times differ nevertheless. */
+static void check_the_rate_from_the_beginning(void **state)
+{
+	struct dt_kernel_clock c = {.n = 0};
+	uint64_t ns, first;
+
+	dt_kernel_clock_begin(&c);
+	assert_int_equal(c.n, 2);
+	dt_kernel_clock_begin(&c);
+	assert_int_equal(c.n, 2);
+	ns = c.reading[1].ns;
+	assert_true(ns - c.reading[0].ns >= APART_FIRST);
+	first = dt_kernel_clock_ticks(&c, ns + 1000);
+	assert_true(dt_kernel_clock_ticks(&c, ns + 2000) > first);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(check_between_readings),
 		cmocka_unit_test(check_only_the_latest_are_kept),
 		cmocka_unit_test(check_the_machines_clocks),
+		cmocka_unit_test(check_the_rate_from_the_beginning),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,9 +40,14 @@ static void fill_both(struct dt_session *s, struct dt_kernel *k, int64_t ahead);
 static void (*fill)(struct dt_session *s, struct dt_kernel *k, int64_t ahead) = fill_both;
 
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
-				 bool everybody, struct dt_error *e)
+				 bool everybody, bool threads, struct dt_error *e)
 {
 	return NULL;
+}
+
+size_t dt_kernel_stack(const struct dt_kernel *k, uint32_t number, uint64_t *address, size_t most)
+{
+	return 0;
 }
 
 void dt_kernel_close(struct dt_kernel *k)

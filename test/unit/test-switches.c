@@ -20,7 +20,7 @@ static int open_one(void **state)
 {
 	struct dt_error e = {""};
 
-	w = dt_switches_open(2, &e);
+	w = dt_switches_open(2, false, &e);
 	assert_non_null(w);
 	w->core[1].page = mmap(NULL, w->core[1].size + PAGE, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -105,6 +105,9 @@ function waits(c) {
 }
 
 const wait_columns = ["waited in", "for", "times", "together", "longest"];
+// Where the trace has it: who ended the longest one, and how much later the thread ran.
+const woken_columns = a => a.waits.some(w => w[6]) ? ["woken by", "ran after"] : [];
+const woken_cells = (a, w) => woken_columns(a).length ? [w[6] || "-", w[6] ? took(w[7]) : "-"] : [];
 const wait_name = w => name(w[0], () => {}) || "?";
 const wait_cells = w => [wait_name(w), w[1], count(w[2]), took(w[3]), took(w[4])];
 
@@ -112,10 +115,10 @@ const wait_cells = w => [wait_name(w), w[1], count(w[2]), took(w[3]), took(w[4])
 function wait_table(a) {
 	const t = element("table"), head = t.createTHead().insertRow(), body = t.createTBody();
 	t.createCaption().textContent = "What it waited for" + (a.more_waits ? " (and " + count(a.more_waits) + " waits of further kinds)" : "");
-	for (const title of wait_columns) { const th = element("th", title); th.scope = "col"; head.append(th); }
+	for (const title of [...wait_columns, ...woken_columns(a)]) { const th = element("th", title); th.scope = "col"; head.append(th); }
 	for (const w of a.waits) {
 		const tr = body.insertRow();
-		wait_cells(w).forEach((text, i) => {
+		[...wait_cells(w), ...woken_cells(a, w)].forEach((text, i) => {
 			const td = tr.insertCell();
 			if (i === 4) td.append(button(text, () => { state.selection = [w[5], w[5] + w[4]]; const margin = Math.max(20, w[4] * 0.3); show(w[5] - margin, w[5] + w[4] + margin); }, "select it in the picture"));
 			else td.textContent = text;
@@ -145,11 +148,11 @@ function said() {
 	const lines = [call.text, "took " + took(c.took ?? c.end - c.begin) + ", from " + time(c.begin * state.ns_per_tick, 1), place_text(a, c.took !== undefined)];
 	if (a.callers.length) lines.push("called by " + a.callers.map(row_name).reverse().join(", "));
 	if (c.took !== undefined) lines.push(waits(c));
-	if (a.waits?.length) lines.push(wait_columns.join("\t"), ...a.waits.map(w => wait_cells(w).join("\t")));
+	if (a.waits?.length) lines.push([...wait_columns, ...woken_columns(a)].join("\t"), ...a.waits.map(w => [...wait_cells(w), ...woken_cells(a, w)].join("\t")));
 	if (rows) lines.push(columns.join("\t"), ...rows.map(r => cells(r).join("\t")));
 	const one = c => c && {begin_ns: ns_of(c.begin), end_ns: ns_of(c.end), thread: state.tracks.find(t => t.track === c.track)?.id, depth: c.depth, took_ns: ns_of(c.took ?? c.end - c.begin)};
 	return {text: lines.join("\n"), data: {call: call.text, function: name(a.function, () => {}), ...one(c), median: one(a.median), median_exact: a.exact, callers: a.callers.map(row_name), calls: a.calls, timed: a.timed, faster: a.faster, alike: a.alike, rank: a.rank && {faster: a.faster + a.rank[0], as_long: a.rank[1], exact: a.rank[2]},
-		waits: a.waits?.map(w => ({function: wait_name(w), for: w[1], times: w[2], ns: ns_of(w[3]), longest_ns: ns_of(w[4]), longest_at_ns: ns_of(w[5])})),
+		waits: a.waits?.map(w => ({function: wait_name(w), for: w[1], times: w[2], ns: ns_of(w[3]), longest_ns: ns_of(w[4]), longest_at_ns: ns_of(w[5]), ...(w[6] ? {woken_by: w[6], ran_after_ns: ns_of(w[7])} : {})})),
 		why: rows?.map(r => ({function: r.what < 0 ? null : row_name(r), more_ns: ns_of(r.more), ns: r.ticks.map(ns_of), calls: r.calls, waited_ns: r.waited.map(ns_of)}))}};
 }
 
