@@ -123,12 +123,18 @@ static void put_times(struct scan *x, sqlite3_context *to, const struct dt_call 
 						dt_reader_ns_per_tick(x->of->pass->reader));
 }
 
-/* Gives who ended the longest wait, and how much later the thread ran; NULL: that is not known. */
-static void put_waker(struct scan *x, sqlite3_context *to, const struct dt_call *c, int column)
+/* Gives what the longest wait was for, who ended it, or how much later the thread ran; NULL: that
+ * is not known. */
+static void put_longest(struct scan *x, sqlite3_context *to, const struct dt_call *c, int column)
 {
 	const struct dt_waker *by = dt_pair_waker(x->pair, c->woken[0]);
 	char text[DT_WAKER_TEXT];
 
+	if (column == WAITED_FOR) {
+		if (c->waited_for[0])
+			dt_sql_put_text(to, dt_pair_waited_for(x->pair, c->waited_for[0]));
+		return;
+	}
 	if (!by)
 		return;
 	if (column == RUN_LATENCY) {
@@ -224,12 +230,9 @@ void dt_sql_calls_value(struct dt_sql_scan *s, sqlite3_context *to, int column)
 		put_wait(x, to, c, column);
 		break;
 	case WAITED_FOR:
-		if (c->waited_for[0])
-			dt_sql_put_text(to, dt_pair_waited_for(x->pair, c->waited_for[0]));
-		break;
 	case WOKEN_BY:
 	case RUN_LATENCY:
-		put_waker(x, to, c, column);
+		put_longest(x, to, c, column);
 		break;
 	default:
 		put_times(x, to, c, column);

@@ -474,6 +474,7 @@ in_kernels() {
 campaign kernel "Linux: everything traced in every context for ten seconds under load, each hit recorded or counted" \
 	in_kernels soak_everything 10
 campaign kernel "Linux: who wakes threads, a million times, against the kernel's own events" in_kernels soak_wakes 1
+campaign kernel "Linux: of wake-ups that find no room it is known how many" in_kernels soak_lost_wakes 1
 campaign kernel "Linux: devtrace.ko loaded and unloaded ${SOAK_LOADS:-100} times with everything traced" \
 	in_kernels soak_load_and_unload "${SOAK_LOADS:-100}"
 packages() {

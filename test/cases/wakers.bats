@@ -201,3 +201,37 @@ assert (main["woken_by"], main["for"], main["run_latency_ns"]) == (None, "a proc
 	devtrace report --waits bad.db >bad
 	devtrace calls bad.db >bad
 }
+
+@test "wakers: who wakes another and then waits itself has waited" {
+	writetrace next.db <<-END
+		clock 0 1000000
+		clock 1000000 2000000
+		kinds
+		function read
+		function work
+		thread 11 reader
+		thread 12 worker
+		waker 12 12 0 0 work 0 worker
+		at 1 12
+		S S 0 1000 12 0 12 4294967295
+		E work 0x7000 1010
+		at 0 11
+		S S 0 1000 11 0 11 4294967295
+		E read 0x7f00 1020
+		at 0 4294967295
+		S S 0 1100 4294967295 0 0 11
+		at 1 11
+		W W $(of 1) 1700
+		at 1 4294967295
+		S S 0 1710 4294967295 0 0 12
+		at 0 11
+		S S 0 1800 11 0 11 4294967295
+		X read 0x7f00 1850
+		at 1 12
+		S S 0 2000 12 0 12 4294967295
+		X work 0x7000 2100
+	END
+	devtrace calls next.db >next
+	grep -q 'read: waited 0.700 us, woken by worker (12) in work, ran 0.100 us later' next
+	grep -q 'work: waited 0.290 us \*/' next
+}

@@ -4,6 +4,7 @@
 # What `devtrace record -k' costs a program in the kernel, by the module and by BPF: instructions, which QEMU
 # counts (-icount), so the numbers are the same each time. One core. One line each: instructions for each call of
 # a function of which entry and exit are recorded, and what recorded it.
+# And what -S and --wakers cost a wake-up over a pipe, with the switches to the other process and back.
 # usage: cost-record.sh [6.1|6.12]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,6 +18,7 @@ cp "$(command -v busybox)" "$d/root/bin/busybox"
 strip --strip-debug -o "$d/root/devtrace.ko" "$out/devtrace.ko"
 strip --strip-debug -o "$d/root/bin/devtrace" "$devtrace"
 gcc -O2 -o "$d/root/bin/reads" "$here/reads.c"
+gcc -O1 -o "$d/root/bin/pingpong" "$here/pingpong.c"
 mapfile -t loaded < <(for lib in libgcc_s.so.1 libbpf.so.1; do
 	ldconfig -p | grep -o "/[^ ]*x86_64[^ ]*/$lib" | head -n 1
 done)
@@ -46,6 +48,19 @@ both() {
 	cost "$1" __x64_sys_read 'a system call'
 	cost "$1" '__x64_sys_read ksys_read vfs_read' 'a system call and two functions in it'
 }
+# rounds OPTION: ticks of 1000 rounds, of two wake-ups each
+rounds() {
+	if [ -z "$1" ]; then
+		pingpong pipe 1000
+	else
+		devtrace record $1 -F main -o /tmp/c.db pingpong pipe 1000
+	fi 2>/tmp/err | cut -d' ' -f3
+}
+none2=$(rounds '')
+for option in -S --wakers; do
+	v=$(rounds $option)
+	[ -n "$v" ] && echo "COST $(((v - none2) / 2000)) $option: a wake-up and the switch to who is woken" || sed 's/^/COST - /' /tmp/err
+done
 both BPF
 insmod /devtrace.ko
 both module

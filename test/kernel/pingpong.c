@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two that wake each other: pingpong pipe|futex|sleep ROUNDS. Two processes over pipes, two threads
- * by futexes, or one that sleeps and is woken by the timer. Prints the number of both.
+ * by futexes, or one that sleeps and is woken by the timer. Prints the numbers of both, and how
+ * many ticks of the cycle counter it took.
  */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -93,15 +94,19 @@ static void by_timer(void)
 
 int main(int argc, char **argv)
 {
+	uint64_t begin;
+
 	if (argc < 3)
 		return 2;
 	rounds = atol(argv[2]);
+	begin = __builtin_ia32_rdtsc();
 	if (strcmp(argv[1], "futex") == 0)
 		by_futex();
 	else if (strcmp(argv[1], "pipe") == 0)
 		by_pipe();
 	else
 		by_timer();
-	printf("%d %d\n", getpid(), other);
+	printf("%d %d %llu\n", getpid(), other,
+	       (unsigned long long)(__builtin_ia32_rdtsc() - begin));
 	return 0;
 }

@@ -58,6 +58,21 @@ await test("what the slow call waited for: a lock that another thread held, and 
 	for (const w of said.waits) ok(report.some(r => r.function === w.function && r.for === w.for), `report does not know: ${w.function} ${w.for}`);
 });
 
+await test("who ended the longest wait, where the trace has it", async () => {
+	ok(!(await page.textContent("#table")).includes("woken by"), "this one has not");
+	const file = folder + "/woken.db", other = await view(file);
+	const [r] = sql(file, "SELECT thread, depth, begin_ticks AS b, end_ticks AS e FROM calls WHERE function = 'f'");
+	const from = Number(sqlite(file, "SELECT min(min_ticks) FROM chunk")), row = Number(sqlite(file, "SELECT id FROM function WHERE name = 'f'"));
+	await open(other.url + `#tab=call&call=${[r.thread, r.depth, r.b - from, r.e - from, row, 0].join("-")}`);
+	const [w] = (await copied()).waits;
+	is(w.woken_by, "other (2) in g");
+	is(w.ran_after_ns, 100000);
+	const cells = await page.$$eval("#table caption:text('What it waited for') ~ tbody tr:first-child td", all => all.map(e => e.textContent));
+	is(cells[5], "other (2) in g");
+	await other.stop();
+	await open(server.url + link(slow));
+});
+
 await test("the longest wait is selected by its button", async () => {
 	const said = await copied(), longest = said.waits[0];
 	await page.click("#table caption:text('What it waited for') ~ tbody tr:first-child button");

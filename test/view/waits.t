@@ -10,6 +10,23 @@ npm_has playwright-core@1.56.1 || exit 1
 mkdir -p "$dir/src/deep" "$dir/outside" && cp "$root/test/programs/waiter.c" "$dir/src/deep" &&
 	gcc -g -O1 -o "$dir/waiter" "$dir/src/deep/waiter.c" -pthread &&
 	timeout 60 "$root/build/devtrace" record -S -F '*' -F 'libc*:read' -F 'libc*:pthread_mutex_lock' -o "$dir/waits.db" "$dir/waiter" >"$dir/out" || exit 1
+"$root/build/test/tool/writetrace" "$dir/woken.db" <<-TEXT || exit 1
+	clock 0 0
+	clock 1000000 1000000000
+	kinds
+	thread 1 main
+	function f
+	function g
+	waker 2 2 0 0 g 0 other
+	S S 0 900 1 0 1
+	E f 0x1000 1000
+	at 0 4294967295
+	S S 0 1100 4294967295 0 0 1
+	at 0 1
+	W W $((1 << 63 | 1)) 1200
+	S S 0 1300 1 0 1
+	X f 0x1000 1500
+TEXT
 echo 'int secret;' >"$dir/outside/secret.c" && echo 'not code' >"$dir/src/notes.txt" && ln -s "$dir/outside/secret.c" "$dir/src/link.c" &&
 	ln -s "$dir/outside" "$dir/src/away" && mkfifo "$dir/src/fifo.c" || exit 1
 cd "$npm" && timeout 300 node "$root/test/view/waits.mjs" "$root/build/devtrace" "$dir/waits.db" "$dir"
