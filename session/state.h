@@ -227,7 +227,7 @@ struct dt_session {
 	uint64_t began; /* ticks when the session was created */
 	bool freezes;	/* something may freeze the recording, or could once: dt_domains_freeze() */
 	struct dt_offset *offset;     /* of each core's cycle counter; NULL: not measured */
-	struct dt_ping *ping, *pong; /* exchanges with other machines; NULL: none */
+	struct dt_ping *ping, *pong;  /* exchanges with other machines; NULL: none */
 	struct dt_throttle *throttle; /* keeps to the budget; NULL: there is none. With the lock */
 	bool lifts;		      /* jumps to what is off are lifted (hook/probes-lift.c) */
 	struct dt_switches *switches; /* NULL: not recorded */

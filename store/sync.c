@@ -24,11 +24,10 @@ static bool add(struct dt_sync *s, size_t *room, sqlite3_stmt *q)
 		s->row = row;
 	}
 	row += s->n;
-	*row = (struct dt_sync_row){strndup(kind ? kind : "", LONGEST),
-				    strndup(id ? id : "", LONGEST),
-				    (uint64_t)sqlite3_column_int64(q, 2),
-				    (uint64_t)sqlite3_column_int64(q, 3),
-				    sqlite3_column_int64(q, 4), sqlite3_column_int64(q, 5)};
+	*row = (struct dt_sync_row){
+		strndup(kind ? kind : "", LONGEST),   strndup(id ? id : "", LONGEST),
+		(uint64_t)sqlite3_column_int64(q, 2), (uint64_t)sqlite3_column_int64(q, 3),
+		sqlite3_column_int64(q, 4),	      sqlite3_column_int64(q, 5)};
 	s->n++;
 	return row->kind && row->id;
 }
