@@ -3,6 +3,7 @@
 #ifndef DT_VIEW_ASKED_H
 #define DT_VIEW_ASKED_H
 
+#include "analyse/hits.h"
 #include "show/words.h"
 #include "view/picture.h"
 #include "view/request.h"
@@ -45,6 +46,8 @@ void dt_answer_notes(struct dt_asked *a);
 void dt_answer_heat(struct dt_asked *a);
 void dt_answer_source(struct dt_asked *a);
 void dt_answer_list(struct dt_asked *a);
+void dt_answer_hits(struct dt_asked *a);
+void dt_answer_find(struct dt_asked *a);
 void dt_answer_activities(struct dt_asked *a);
 
 /* Changes a note of the file, and answers as dt_answer_notes(): only for requests that change
@@ -54,6 +57,8 @@ void dt_answer_note(struct dt_asked *a);
 /* Adds the sums of those of n tracks that have anything, as JSON objects with commas between; the
  * page knows their names. */
 void dt_track_sums(struct dt_asked *a, const struct dt_track_sum *sum, uint32_t n);
+/* Adds n rows of a list, "rows":[...]. */
+void dt_answer_rows(struct dt_asked *a, const struct dt_hit *row, size_t n);
 /* Adds a track's name to the answer, as a JSON string. */
 void dt_track_name(struct dt_asked *a, const struct dt_track *t);
 

@@ -31,6 +31,7 @@ FILE_OF(heat, "heat.js");
 FILE_OF(tables, "tables.js");
 FILE_OF(ways, "ways.js");
 FILE_OF(measure, "measure.js");
+FILE_OF(search, "find.js");
 
 #define JS "text/javascript; charset=utf-8"
 #define ENTRY(name, type, symbol)                                                                  \
@@ -60,6 +61,7 @@ static const struct dt_page_file file[] = {
 	ENTRY("tables.js", JS, tables),
 	ENTRY("ways.js", JS, ways),
 	ENTRY("measure.js", JS, measure),
+	ENTRY("find.js", JS, search),
 };
 
 const struct dt_page_file *dt_page_find(const char *name)

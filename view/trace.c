@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/meanings.h"
+#include "filter/unmet.h"
 #include "view/asked.h"
 
 #define LOSSES 2000  /* losses closer together than this part of the trace become one */
@@ -296,6 +298,42 @@ static void helds(struct dt_asked *a)
 	dt_json_print(&a->answer->text, "]");
 }
 
+struct unmet {
+	struct dt_json *out;
+	bool any;
+};
+
+static void say_unmet(void *ctx, const char *text)
+{
+	struct unmet *u = ctx;
+
+	if (u->any)
+		dt_json_print(u->out, ",");
+	dt_json_string(u->out, text);
+	u->any = true;
+}
+
+/* Adds whether there are calls without the filter, and what the filter names that there is not in
+ * the trace: mistyped names, each a line. */
+static void unmet(struct dt_asked *a)
+{
+	const struct dt_reader *r = dt_windows_reader(a->p->windows);
+	struct dt_filter *f = dt_windows_filter(a->p->windows);
+	struct dt_meanings m = dt_meanings_of(r);
+	struct unmet told = {.out = &a->answer->text};
+	struct dt_unmet u = {
+		.meanings = &m, .rows = dt_reader_functions(r) + 1, .say = say_unmet, .ctx = &told};
+
+	bool calls = false;
+
+	for (uint32_t i = 0; i < a->all->pyramid->tracks && !calls; i++)
+		calls = a->all->pyramid->track[i].kind == DT_TRACK_THREAD;
+	dt_json_print(told.out, "\"calls\":%s,\"unmet\":[", calls ? "true" : "false");
+	if (f)
+		dt_unmet_filter(&u, f);
+	dt_json_print(told.out, "],");
+}
+
 void dt_answer_trace(struct dt_asked *a)
 {
 	const struct dt_pyramid *p = a->p->pyramid;
@@ -319,6 +357,7 @@ void dt_answer_trace(struct dt_asked *a)
 	dt_json_print(out, ",\"switches\":%s,\"unhooked\":%zu,",
 		      dt_feed_has_switches(r) ? "true" : "false",
 		      dt_reader_left_out(r, 0, NULL, NULL));
+	unmet(a);
 	tracks(a);
 	dt_json_print(out, ",");
 	processes(a);

@@ -33,7 +33,7 @@ function pick(row, tr) {
 	keep();
 }
 
-function add(tbody, some) {
+function add(tbody, some, picks = pick) {
 	for (const row of some) {
 		const tr = tbody.insertRow(), t = track_of(row);
 		if (!t) continue;
@@ -43,12 +43,12 @@ function add(tbody, some) {
 		tr.tabIndex = 0;
 		tr.dataset.begin = row.begin;
 		if (same(row, state.picked)) tr.setAttribute("aria-selected", "true");
-		tr.onclick = () => pick(row, tr);
-		tr.onkeydown = e => { if (e.key === "Enter") pick(row, tr); };
+		tr.onclick = () => picks(row, tr);
+		tr.onkeydown = e => { if (e.key === "Enter") picks(row, tr); };
 	}
 }
 
-function draw(where_to) {
+function empty() {
 	const table = document.createElement("table"), head = table.createTHead().insertRow(), body = table.createTBody();
 	for (const [i, title] of ["begins at", "takes", "where", "what"].entries()) {
 		const th = document.createElement("th");
@@ -56,6 +56,22 @@ function draw(where_to) {
 		if (i > 1) th.className = "left";
 		head.append(th);
 	}
+	return {table, body};
+}
+
+// Returns a table of rows that others have fetched, to which more can be added; picks(row): what a click does.
+export function rows_table(some, picks) {
+	const {table, body} = empty(), mine = (row, tr) => {
+		for (const e of body.querySelectorAll("[aria-selected]")) e.removeAttribute("aria-selected");
+		tr.setAttribute("aria-selected", "true");
+		picks(row);
+	};
+	add(body, some, mine);
+	return {table, add: more => add(body, more, mine), get length() { return body.rows.length; }};
+}
+
+function draw(where_to) {
+	const {table, body} = empty();
 	add(body, rows);
 	shown = body;
 	const more = document.createElement("button");

@@ -3,7 +3,7 @@
 import { fetch_activities, tracks as activity_tracks } from "./activities.js";
 import { ends } from "./arrows.js";
 import { bars, json, use_filter } from "./data.js";
-import { draw, draw_map, layout, left } from "./draw.js";
+import { draw, draw_map, layout, left, row, top } from "./draw.js";
 import { input } from "./input.js";
 import { key } from "./key.js";
 import { live } from "./live.js";
@@ -147,6 +147,19 @@ export function fit() {
 	else show(0, state.length);
 }
 
+// Scrolls to a depth of a track, and unfolds it and shows its kind if need be.
+export function reveal(track, depth) {
+	const t = state.tracks.find(t => t.track === track);
+	if (!t) return;
+	if (t.hidden) state.hidden.delete(t.kind);
+	layout(state);
+	if (depth >= t.shown && t.kind === "thread") t.open = true;
+	relayout();
+	const y = t.y + depth * row, high = scroll.clientHeight;
+	if (y < scroll.scrollTop + top || y + 2 * row > scroll.scrollTop + high) scroll.scrollTop = Math.max(0, y - high / 3);
+	redraw();
+}
+
 export function relayout() {
 	resize();
 	asked = "";
@@ -264,6 +277,7 @@ async function load(first) {
 			if (turn !== turns) return;
 			wrong("");
 			if (trace.error) wrong("nothing is drawn: " + trace.error);
+			else doubt(trace);
 			take(trace);
 			if (first) { json("notes").then(take_notes, () => {}); recall(); measured(); panel.open(state.tab, state.opened || state.tab !== "functions"); panel.search(); }
 			else if (state.selection || state.opened || state.tab === "list") panel.select();
@@ -314,6 +328,13 @@ export async function news() {
 function wrong(text) {
 	by_id("wrong").textContent = text;
 	by_id("wrong").hidden = !text;
+}
+
+// Says what the filter names that there is not, and whether it leaves nothing.
+function doubt(trace) {
+	if (!state.filter) return;
+	const none = of => trace.complete && !trace.tracks.some(t => t.count && (!of || t.kind === of)), what = none() ? "nothing" : trace.calls && none("thread") ? "no call" : "";
+	wrong([what && what + " in the trace matches “" + state.filter + "”", ...trace.unmet].filter(Boolean).join("; "));
 }
 
 // Sets the filter; a wrong one is reported, and changes nothing.

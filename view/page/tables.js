@@ -20,8 +20,8 @@ export const tables = {
 
 const whole_only = new Set(["mean", "min", "p50", "p99", "max"]);	// are known only of calls that end in the range
 const times = new Set(["total", "self", "busy", ...whole_only]);
-const pattern = text => text.replace(/[*?[\]\\]/g, "\\$&");
-const quote = text => /[\s"]/.test(text) ? '"' + text.replaceAll('"', "?") + '"' : text;
+export const pattern = text => text.replace(/[*?[\]\\]/g, "\\$&");
+export const quote = text => /[\s"]/.test(text) ? '"' + text.replaceAll('"', "?") + '"' : text;
 
 let got = null, order = {}, asked = 0, words = "";
 
