@@ -48,6 +48,7 @@ void dt_answer_source(struct dt_asked *a);
 void dt_answer_list(struct dt_asked *a);
 void dt_answer_hits(struct dt_asked *a);
 void dt_answer_find(struct dt_asked *a);
+void dt_answer_plot(struct dt_asked *a);
 void dt_answer_activities(struct dt_asked *a);
 
 /* Changes a note of the file, and answers as dt_answer_notes(): only for requests that change

@@ -32,6 +32,7 @@ FILE_OF(tables, "tables.js");
 FILE_OF(ways, "ways.js");
 FILE_OF(measure, "measure.js");
 FILE_OF(search, "find.js");
+FILE_OF(plots, "plots.js");
 
 #define JS "text/javascript; charset=utf-8"
 #define ENTRY(name, type, symbol)                                                                  \
@@ -62,6 +63,7 @@ static const struct dt_page_file file[] = {
 	ENTRY("ways.js", JS, ways),
 	ENTRY("measure.js", JS, measure),
 	ENTRY("find.js", JS, search),
+	ENTRY("plots.js", JS, plots),
 };
 
 const struct dt_page_file *dt_page_find(const char *name)

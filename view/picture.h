@@ -18,6 +18,7 @@ struct dt_picture_live {
 };
 
 struct dt_found;
+struct dt_plots;
 
 struct dt_picture {
 	char *path;
@@ -27,6 +28,7 @@ struct dt_picture {
 	struct dt_reader *reader;	       /* for building */
 	struct dt_pyramid *pyramid;
 	struct dt_windows *windows;
+	struct dt_plots *plots; /* values over time (view/plot.c); NULL: none was asked for */
 	struct dt_found *found; /* what was searched for last (view/find.c); NULL: nothing */
 	struct dt_error error;	/* of building; "": none */
 	char not_kept[512];	/* why the pyramid could not be stored in the file; "": none */
@@ -48,6 +50,8 @@ void dt_picture_free(struct dt_picture *p);
 
 /* Frees what was searched for (view/find.c); f may be NULL. */
 void dt_found_free(struct dt_found *f);
+/* Frees what was plotted (view/plot.c); l may be NULL. */
+void dt_plots_free(struct dt_plots *l);
 
 /* Takes the lock for an answer; the building thread lets all that wait here go first. */
 void dt_picture_lock(struct dt_picture *p);

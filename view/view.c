@@ -184,6 +184,7 @@ static const struct {
 	{"range", dt_answer_range},	  {"source", dt_answer_source},
 	{"heat", dt_answer_heat},	  {"notes", dt_answer_notes},
 	{"hits", dt_answer_hits},	  {"find", dt_answer_find},
+	{"plot", dt_answer_plot},
 };
 
 static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_asked *a))

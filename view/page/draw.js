@@ -5,6 +5,7 @@ import { name } from "./data.js";
 import { words } from "./activities.js";
 import { arrows, unmatched } from "./arrows.js";
 import { draw_marks } from "./measure.js";
+import { draw_plot } from "./plots.js";
 import { time, duration } from "./text.js";
 
 export const left = 190;	// pixels: width of the names
@@ -52,7 +53,7 @@ export function layout(state) {
 		if (t.kind === "thread") t.shown = t.open ? t.depths : Math.min(t.depths, folded);
 		else t.shown = t.kind === "activity" ? state.bars.get(t.track)?.depths ?? 1 : 1;
 		t.y = y;
-		t.height = t.kind === "event" || t.kind === "point" ? 2 * row : Math.max(1, t.shown) * row;
+		t.height = t.kind === "plot" ? 5 * row : t.kind === "event" || t.kind === "point" ? 2 * row : Math.max(1, t.shown) * row;
 		y += t.height + gap;
 	}
 	return y;
@@ -183,6 +184,7 @@ export function paint(c, width, height, state, scroll, changed) {
 		c.save();
 		c.beginPath(); c.rect(left, top, width - left, height - top); c.clip();
 		if (bars && (t.kind === "event" || t.kind === "point")) dots(c, state, t, bars, x_of, y, style, shades);
+		else if (t.kind === "plot") { if (bars) draw_plot(c, state, t, bars, x_of, y, width, left, style, shades.fill[colour_index(t.id * 11 + 5)]); }
 		else if (bars) rows(c, state, t, bars, x_of, y, width, shades, style, changed);
 		if (t.kind === "core") lost(c, state, t, x_of, y, width, style);
 		if (t.kind === "thread") held(c, state, t, x_of, y, width, style);

@@ -10,6 +10,7 @@ import { Svg } from "./svg.js";
 import { live } from "./live.js";
 import { point_at, set_mark } from "./measure.js";
 import { panel } from "./panel.js";
+import { describe as describe_plot } from "./plots.js";
 import { count, duration, marks, time } from "./text.js";
 
 const by_id = id => document.getElementById(id);
@@ -26,6 +27,10 @@ export function input(canvas, map, scroll) {
 		const arrow = x >= left && y > top && arrow_at(state, x, y);
 		if (arrow) return {track: state.tracks.find(t => t.track === arrow.track), bar: {...arrow, depth: 0, count: 1, arrow: true}};
 		if (!bars || x < left) return {track};
+		if (track.kind === "plot") {
+			const i = bars.at(0, time_at(x), 3 * (state.to - state.from) / (canvas.clientWidth - left));
+			return i < 0 ? {track} : {track, bar: {track: track.track, depth: 0, begin: bars.begin[i], end: bars.end[i], count: 2, plot: i}};
+		}
 		const dots = track.kind === "event" || track.kind === "point";
 		const depth = dots ? 0 : Math.floor((y + scroll.scrollTop - track.y) / row);
 		const i = bars.at(depth, time_at(x), (dots ? 4 : 2) * (state.to - state.from) / (canvas.clientWidth - left));
@@ -64,6 +69,7 @@ export function input(canvas, map, scroll) {
 	function describe(track, bar, call) {
 		const core = track.kind === "core", lines = [];
 		if (bar.arrow) return of_message(bar);
+		if (track.kind === "plot") return describe_plot(track, bar.plot).map((text, i) => line(text, !i));
 		if (track.kind === "activity") {
 			const bars = state.bars.get(track.track), i = bar.what;
 			if (bar.count > 1) return [line(count(bar.count) + " × " + track.name, true), line(duration(bar.busy * state.ns_per_tick) + " together, in " + duration((bar.end - bar.begin) * state.ns_per_tick))];
@@ -247,11 +253,11 @@ export function input(canvas, map, scroll) {
 		arrowup: () => { scroll.scrollTop -= 60; }, arrowdown: () => { scroll.scrollTop += 60; },
 		"/": () => by_id("search").focus(), "\\": () => by_id("filter").focus(),
 		"[": () => set_mark("a"), "]": () => set_mark("b"),
-		b: panel.bookmark, l: () => panel.open("list"), c: () => panel.open("call"), "?": () => by_id("keys").showModal(),
+		p: () => panel.open("plots"), b: panel.bookmark, l: () => panel.open("list"), c: () => panel.open("call"), "?": () => by_id("keys").showModal(),
 		escape: () => { state.selection = state.picked = null; panel.selected(); still = null; hush(); show(state.from, state.to); },
 	};
 	document.addEventListener("keydown", e => {
-		if ((e.target.tagName === "INPUT" && e.target.type !== "checkbox") || e.ctrlKey || e.metaKey || e.altKey || by_id("keys").open) return;
+		if ((e.target.tagName === "INPUT" && e.target.type !== "checkbox") || /SELECT|TEXTAREA/.test(e.target.tagName) || e.ctrlKey || e.metaKey || e.altKey || by_id("keys").open) return;
 		const key = keys[e.key.toLowerCase()];
 		if (!key) return;
 		e.preventDefault();

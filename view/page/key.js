@@ -6,7 +6,7 @@ import { colour_index, palette, style_of } from "./draw.js";
 
 const box = document.getElementById("keybox"), button = document.getElementById("legend");
 
-const classes = [["core", "cores"], ["activity", "activities"], ["thread", "threads and their calls"], ["event", "events"], ["point", "tracepoints"],
+const classes = [["core", "cores"], ["activity", "activities"], ["plot", "values over time"], ["thread", "threads and their calls"], ["event", "events"], ["point", "tracepoints"],
 	["message", "messages summed up"], ["arrow", "arrows"]];
 
 function line(colour, text) {
@@ -25,7 +25,7 @@ function on_screen() {
 		if (t.kind === "event" || t.kind === "point") { if (b.n) events.push(t); continue; }
 		for (let i = 0; i < b.n; i++) {
 			const seen = Math.min(b.end[i], state.to) - Math.max(b.begin[i], state.from);
-			if (seen < 0 || t.kind === "message" || t.kind === "activity") continue;
+			if (seen < 0 || t.kind === "message" || t.kind === "activity" || t.kind === "plot") continue;
 			const [map, id] = t.kind === "core" ? [processes, state.pid_of(b.what[i])] : [functions, b.what[i]];
 			map.set(id, (map.get(id) || 0) + seen);
 		}

@@ -9,6 +9,7 @@ import { key } from "./key.js";
 import { live } from "./live.js";
 import { measured } from "./measure.js";
 import { panel, take_notes } from "./panel.js";
+import { fetch_plots, recall as recall_plots, tracks as plot_tracks, words as plot_words } from "./plots.js";
 import { count } from "./text.js";
 
 const by_id = id => document.getElementById(id);
@@ -24,6 +25,7 @@ export const state = {
 	unfolded: new Set(),	// ids of threads that are to be unfolded when they come
 	hidden: new Set(),	// kinds of tracks that are not shown, and "arrow"
 	a: null, b: null,	// marks to measure between, in ticks
+	plots: [],		// values over time: plots.js
 	marks: [],		// bookmarks: {from, to, name}
 	notes: [],		// the same of the file, each with its id
 	arrows: [],		// the arrows that were drawn last
@@ -60,9 +62,18 @@ function resize() {
 
 let asked = "", asking = false, again = false;
 
+const is_server = t => t.kind !== "activity" && t.kind !== "plot";	// of the server's own tracks
+const sorted = tracks => tracks.sort((a, b) => order[a.kind] - order[b.kind] || a.pid - b.pid || a.id - b.id);
+
+// Makes the tracks anew that are not the server's.
+export function retrack() {
+	state.tracks = sorted([...state.tracks.filter(is_server), ...activity_tracks(), ...plot_tracks()]);
+	relayout();
+}
+
 function seen() {
 	const height = scroll.clientHeight, at = scroll.scrollTop;
-	return state.tracks.filter(t => t.kind !== "activity").filter(t => !t.hidden && (t.kind === "message" || t.kind === "event")
+	return state.tracks.filter(is_server).filter(t => !t.hidden && (t.kind === "message" || t.kind === "event")
 		|| !t.hidden && t.y + t.height >= at - height / 2 && t.y <= at + height * 1.5);
 }
 
@@ -75,7 +86,7 @@ function asked_window() {
 // Returns the state with the bars of all tracks, not only of those on the screen.
 export async function whole() {
 	const { from, to, cells } = asked_window(), found = new Map(state.bars);
-	const list = state.tracks.filter(t => !t.hidden && t.kind !== "activity");
+	const list = state.tracks.filter(t => !t.hidden && is_server(t));
 	for (let i = 0; i < list.length; i += 64) {
 		const some = list.slice(i, i + 64), depths = Math.max(1, ...some.map(t => t.shown));
 		for (const [track, b] of await bars(from, to, cells, some.map(t => t.track), depths)) found.set(track, b);
@@ -85,7 +96,7 @@ export async function whole() {
 
 export async function fetch_bars() {
 	const { from, to, cells } = asked_window();
-	const list = seen(), wanted = [from, to, cells, list.map(t => t.track + ":" + t.shown), state.records, state.filter].join();
+	const list = seen(), wanted = [from, to, cells, plot_words(), list.map(t => t.track + ":" + t.shown), state.records, state.filter].join();
 	// asked first: an answer that is still to come, for another window, replaces the bars that are there
 	if (asking) { again = true; return; }
 	if (wanted === asked) return;
@@ -97,9 +108,10 @@ export async function fetch_bars() {
 			for (const [track, b] of got) state.bars.set(track, b);
 			state.ends = ends(state);
 			if (await fetch_activities(from, to, cells)) {
-				state.tracks = [...state.tracks.filter(t => t.kind !== "activity"), ...activity_tracks()].sort((a, b) => order[a.kind] - order[b.kind] || a.pid - b.pid || a.id - b.id);
+				state.tracks = sorted([...state.tracks.filter(t => t.kind !== "activity"), ...activity_tracks()]);
 				resize();
 			}
+			await fetch_plots(from, to, cells);
 			asked = wanted;
 			say("");
 			key.update();
@@ -186,6 +198,7 @@ export function keep() {
 	for (const m of ["a", "b"]) if (state[m] !== null) q.set(m, state[m]);
 	const p = state.picked, of = p && p.count === 1 && (state.tracks.find(t => t.track === p.track) ?? (p.key?.startsWith("thread") ? {kind: "thread", id: Number(p.key.slice(6))} : null));
 	if (of && of.kind === "thread") q.set("call", [of.id, p.depth, p.begin, p.end, p.what, p.flags ?? 0].join("-"));
+	for (const w of plot_words()) q.append("plot", w);
 	for (const m of state.marks) q.append("mark", m.from + "-" + m.to + "-" + m.name);
 	const hash = "#" + q, now = performance.now();
 	if (hash === location.hash) return;
@@ -209,6 +222,8 @@ function recall() {
 	for (const m of ["a", "b"]) state[m] = /^\d+$/.test(q.get(m) ?? "") ? Math.min(state.length, Number(q.get(m))) : null;
 	state.selection = selection.length === 2 && selection[1] > selection[0] ? selection : null;
 	by_id("search").value = q.get("search") || "";
+	recall_plots(q.getAll("plot"));
+	state.tracks = sorted([...state.tracks.filter(t => t.kind !== "plot"), ...plot_tracks()]);
 	state.hidden = new Set((q.get("hidden") || "").split(".").filter(Boolean));
 	state.marks = q.getAll("mark").map(m => m.match(/^(\d+)-(\d+)-(.*)$/)).filter(Boolean).map(m => ({from: +m[1], to: +m[2], name: m[3]}));
 	resize();
@@ -229,7 +244,7 @@ window.addEventListener("hashchange", () => {
 
 // ---- the trace
 
-const order = {core: 0, activity: 0.5, thread: 1, message: 2, event: 3, point: 4};
+const order = {core: 0, activity: 0.5, plot: 0.7, thread: 1, message: 2, event: 3, point: 4};
 
 function take(trace) {
 	// with another filter, tracks have other numbers
@@ -241,8 +256,7 @@ function take(trace) {
 	const whole = state.from === 0 && state.to === state.length && (!trace.live || live.following());
 	state.length = Math.max(1, trace.length);
 	if (whole) state.to = state.length;
-	state.tracks = (trace.error ? [] : [...trace.tracks, ...activity_tracks()]).map(t => ({...t, open: open.has(key_of(t)) || (t.kind === "thread" && state.unfolded.delete(t.id))}))
-		.sort((a, b) => order[a.kind] - order[b.kind] || a.pid - b.pid || a.id - b.id);
+	state.tracks = sorted(trace.error ? [] : [...trace.tracks.map(t => ({...t, open: open.has(key_of(t)) || (t.kind === "thread" && state.unfolded.delete(t.id))})), ...activity_tracks(), ...plot_tracks()]);
 	// the picked call's thread may be filtered out, and come back
 	if (state.picked?.key) state.picked.track = state.tracks.find(t => key_of(t) === state.picked.key)?.track ?? -1;
 	for (const p of trace.processes) state.numbers.set(p.pid, p.number);

@@ -5,6 +5,7 @@ import { change_note, json } from "./data.js";
 import { search as find, show_found, step } from "./find.js";
 import { show_heat } from "./heat.js";
 import { list } from "./list.js";
+import { show_plots } from "./plots.js";
 import { show_table } from "./tables.js";
 import { show_ways } from "./ways.js";
 import { why } from "./why.js";
@@ -14,7 +15,7 @@ const by_id = id => document.getElementById(id);
 const most = 500;	// rows in a table
 
 // The tabs, and their titles; those that show_ways() draws.
-const tabs = {functions: "functions", threads: "threads", processes: "processes", cores: "cores", modules: "modules", events: "events", flame: "flame", down: "top-down", up: "bottom-up", heat: "heat map",
+const tabs = {functions: "functions", threads: "threads", processes: "processes", cores: "cores", modules: "modules", events: "events", flame: "flame", down: "top-down", up: "bottom-up", heat: "heat map", plots: "plots",
 	list: "list", found: "found", call: "call", marks: "bookmarks", unhooked: "not hooked"};
 const ways = new Set(["flame", "down", "up"]);
 
@@ -135,6 +136,7 @@ async function select() {
 		by_id("range").textContent = "";
 		return why.load(by_id("table"), () => state.tab === "call");
 	}
+	if (state.tab === "plots") return show_plots(into, by_id("range"));
 	if (state.tab === "found") return show_found(into, by_id("range"), left_out_rows).catch(e => { into.textContent = e.message; });
 	if (state.tab === "list") return list.load(by_id("table"), by_id("range"), state.picked ? state.picked.begin : range ? range[0] : Math.max(0, state.from));
 	if (!range && !state.opened) {
