@@ -99,10 +99,12 @@ struct finding {
 	struct dt_windows *w;
 	uint64_t at;
 	bool back, no_memory;
+	uint64_t read_to; /* tick: where reading ended when open calls were taken */
 	struct dt_hit_list *list;
 };
 
-#define END_UNKNOWN UINT64_MAX /* of a bar: the call was still open where reading ended */
+#define END_UNKNOWN                                                                                \
+	UINT64_MAX /* of a bar: the call was still open where reading ended, which is at `high' */
 
 static void add(struct finding *f, uint32_t track, const struct dt_bar *bar)
 {
@@ -170,7 +172,14 @@ static void on_open(void *ctx, const struct dt_open_call *x)
 	if (!t || !is_wanted(f->h, bar.what, bar.flags))
 		return;
 	bar.end = END_UNKNOWN;
+	bar.high = f->read_to;
 	add(f, (uint32_t)(t - f->w->pyramid->track), &bar);
+}
+
+static void take_open(struct finding *f, size_t region)
+{
+	f->read_to = f->w->pyramid->region[region].end - 1;
+	dt_feed_each_open(f->w->feed, f->read_to, on_open, f);
 }
 
 /* Adds the calls that end in a region; open: and those that are open behind it. */
@@ -186,7 +195,7 @@ static int read_region(struct finding *f, size_t region, bool open, struct dt_er
 	rc = dt_window_read_regions(w, region, region, UINT64_MAX, w->filter && w->values, e);
 	w->call = NULL;
 	if (rc == 0 && open)
-		dt_feed_each_open(w->feed, w->pyramid->region[region].end - 1, on_open, f);
+		take_open(f, region);
 	return f->no_memory ? dt_window_no_memory(e) : rc;
 }
 
@@ -216,8 +225,9 @@ static int backwards(const void *a, const void *b)
 static int complete(struct finding *f, size_t i, struct dt_bar_list *bars, struct dt_error *e)
 {
 	struct dt_hit *x = &f->list->hit[i];
+	/* a short one is kept with the region in which it ends */
 	const struct dt_window at = {
-		.from = x->bar.begin, .to = x->bar.begin, .depths = x->bar.depth + 1};
+		.from = x->bar.high, .to = x->bar.high + 1, .depths = x->bar.depth + 1};
 
 	if (dt_window_bars(f->w, x->track, &at, bars, e) < 0)
 		return -1;
@@ -301,7 +311,7 @@ static int find_later(struct finding *f, size_t n, double seconds, uint64_t *at,
 			return -1;
 		full = f->list->n - before >= n || f->list->n >= n + p->lates;
 		if (i + 1 < p->regions && (full || now() - begun > seconds)) {
-			dt_feed_each_open(f->w->feed, p->region[i].end - 1, on_open, f);
+			take_open(f, i);
 			if (f->no_memory)
 				return dt_window_no_memory(e);
 			return conclude(f, n, p->region[i].end - 1, false, at, e);

@@ -7,7 +7,7 @@
 
 #define FUNCTIONS 1000 /* in an answer, at most */
 #define ROWS	  1000 /* likewise, but for those of the last tick */
-#define SECONDS	  0.25 /* then the answer is what has been found, and where to go on */
+#define TIME_MS	  250  /* then the answer is what has been found, and where to go on */
 
 /* What was searched for last in a picture; it is kept, so that the next hit comes at once. */
 struct dt_found {
@@ -130,7 +130,7 @@ void dt_answer_hits(struct dt_asked *a)
 void dt_answer_find(struct dt_asked *a)
 {
 	struct dt_json *out = &a->answer->text;
-	uint64_t at, rows = 200, back = 0;
+	uint64_t at, rows = 200, back = 0, ms = TIME_MS;
 	struct dt_hit_list list = {0};
 	struct dt_error e = {""};
 	struct dt_found *f;
@@ -138,13 +138,14 @@ void dt_answer_find(struct dt_asked *a)
 
 	if (!dt_asked_number(a, "from", 0, 1ull << 60, &at) ||
 	    (a->r->value(a->r->ctx, "rows") && !dt_asked_number(a, "rows", 1, ROWS, &rows)) ||
-	    (a->r->value(a->r->ctx, "back") && !dt_asked_number(a, "back", 0, 1, &back)))
+	    (a->r->value(a->r->ctx, "back") && !dt_asked_number(a, "back", 0, 1, &back)) ||
+	    (a->r->value(a->r->ctx, "ms") && !dt_asked_number(a, "ms", 0, 1000, &ms)))
 		return;
 	f = found(a);
 	if (!f)
 		return;
 	at += a->origin;
-	rc = dt_hits_find(&f->hits, a->p->windows, &at, back, rows, SECONDS, &list, &e);
+	rc = dt_hits_find(&f->hits, a->p->windows, &at, back, rows, (double)ms / 1000, &list, &e);
 	if (rc < 0) {
 		dt_refuse(a, 500, e.text);
 	} else {

@@ -150,7 +150,8 @@ static void put_row(struct dt_asked *a, const struct dt_hit *row, bool first,
 		row->bar.flags);
 	put_text(a, row, t, entry);
 	if (t->kind == DT_TRACK_THREAD)
-		dt_json_print(&a->answer->text, ",\"busy\":%lu", (unsigned long)row->bar.busy);
+		dt_json_print(&a->answer->text, ",\"busy\":%lu,\"thread\":%u,\"pid\":%u",
+			      (unsigned long)row->bar.busy, t->id, t->pid ? t->pid : t->id);
 	dt_json_print(&a->answer->text, "}");
 }
 

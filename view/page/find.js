@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Search: functions by a part of their names, their calls in the whole trace one after the other, and tracks of that name.
-import { state, show, redraw, keep, filter_by, reveal } from "./main.js";
+import { state, show, redraw, keep, filter_by, reveal, take_process } from "./main.js";
 import { json } from "./data.js";
 import { rows_table } from "./list.js";
 import { element, pattern, quote } from "./tables.js";
@@ -90,7 +90,8 @@ async function fetch_next(text, from, back) {
 }
 
 // Picks a call, and moves the picture so that it is seen: nearer if it would be a speck, further away if it does not fit.
-export function go(row) {
+export async function go(row) {
+	if (!state.tracks.some(t => t.track === row.track)) await take_process(row.pid);
 	state.picked = {track: row.track, depth: row.depth, begin: row.begin, end: row.end, what: row.what, flags: row.flags, count: 1};
 	reveal(row.track, row.depth);
 	const length = Math.max(1, row.end - row.begin), at = (row.begin + row.end) / 2;
@@ -116,12 +117,12 @@ export async function step(forward) {
 			say(h.others.length || h.left ? summary(h) : h.matching ? "no call of " + some(h.matching, "function") + (state.filter ? " is shown" : " is in the trace") : "nothing has that in its name");
 			return;
 		}
-		const p = state.picked && state.tracks.some(t => t.track === state.picked.track) ? state.picked : {begin: Math.max(0, Math.min(state.length, forward ? state.from : state.to)), track: forward ? -1 : Infinity, depth: -1};
+		const p = state.picked && state.picked.track >= 0 ? state.picked : {begin: Math.max(0, Math.min(state.length, forward ? state.from : state.to)), track: forward ? -1 : Infinity, depth: -1};
 		const row = await fetch_next(text, ended === forward ? null : p, !forward);
 		if (text !== text_of()) return;
 		if (!row) { ended = forward; say("no " + (forward ? "later" : "earlier") + " one; once more: from the " + (forward ? "begin" : "end")); return; }
 		ended = null;
-		go(row);
+		await go(row);
 		say(summary(h) + "; at " + time(row.begin * state.ns_per_tick, 1));
 	} catch (e) {
 		say(e.message);

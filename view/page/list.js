@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The list of what begins from a time on, one by one. Picking a row moves the picture, and moving the picture reloads the list.
-import { state, show, redraw, keep } from "./main.js";
+import { state, show, redraw, keep, take_process } from "./main.js";
 import { json } from "./data.js";
 import { duration, time } from "./text.js";
 
@@ -15,7 +15,7 @@ function kinds() {
 	return bits;
 }
 
-const track_of = row => state.tracks.find(t => t.track === row.track);
+const track_of = row => state.tracks.find(t => t.track === row.track) ?? (row.thread === undefined ? undefined : {kind: "thread", track: row.track, name: state.thread_name(row.thread)});
 const same = (row, p) => p && row.track === p.track && row.begin === p.begin && row.end === p.end && row.depth === p.depth;
 
 function where(t, row) {
@@ -23,7 +23,8 @@ function where(t, row) {
 		: t.kind === "event" || t.kind === "point" || t.kind === "core" ? state.thread_name(row.what) : t.name;
 }
 
-function pick(row, tr) {
+async function pick(row, tr) {
+	if (row.pid !== undefined && !state.tracks.some(t => t.track === row.track)) await take_process(row.pid);
 	state.picked = {track: row.track, depth: row.depth, begin: row.begin, end: row.end, what: row.what, flags: row.flags, count: 1};
 	for (const e of shown.querySelectorAll("[aria-selected]")) e.removeAttribute("aria-selected");
 	tr.setAttribute("aria-selected", "true");

@@ -6,8 +6,10 @@ import { search as find, show_found, step } from "./find.js";
 import { show_heat } from "./heat.js";
 import { list } from "./list.js";
 import { show_plots } from "./plots.js";
+import { is_question, notes_changed, show_sql } from "./sql.js";
 import { show_table } from "./tables.js";
 import { show_ways } from "./ways.js";
+import { show_tracks } from "./tracks.js";
 import { why } from "./why.js";
 import { count, duration, time } from "./text.js";
 
@@ -15,7 +17,7 @@ const by_id = id => document.getElementById(id);
 const most = 500;	// rows in a table
 
 // The tabs, and their titles; those that show_ways() draws.
-const tabs = {functions: "functions", threads: "threads", processes: "processes", cores: "cores", modules: "modules", events: "events", flame: "flame", down: "top-down", up: "bottom-up", heat: "heat map", plots: "plots",
+const tabs = {functions: "functions", threads: "threads", processes: "processes", cores: "cores", modules: "modules", events: "events", flame: "flame", down: "top-down", up: "bottom-up", heat: "heat map", plots: "plots", tracks: "tracks", sql: "SQL",
 	list: "list", found: "found", call: "call", marks: "bookmarks", unhooked: "not hooked"};
 const ways = new Set(["flame", "down", "up"]);
 
@@ -40,6 +42,7 @@ async function change(args, then = () => {}) {
 export function take_notes(list) {
 	state.notes = list.map(n => ({id: n.id, from: n.begin, to: n.end, name: n.text}));
 	if (state.tab === "marks") marks();
+	notes_changed();
 	redraw();
 }
 
@@ -59,7 +62,7 @@ function mark_row(body, mark) {
 
 function marks() {
 	const t = document.createElement("table"), body = t.createTBody();
-	for (const mark of [...state.notes, ...state.marks]) mark_row(body, mark);
+	for (const mark of [...state.notes.filter(n => !is_question(n)), ...state.marks]) mark_row(body, mark);
 	by_id("range").textContent = "";
 	by_id("table").replaceChildren(body.rows.length ? t : "B keeps what is shown, or selected");
 }
@@ -136,6 +139,8 @@ async function select() {
 		by_id("range").textContent = "";
 		return why.load(by_id("table"), () => state.tab === "call");
 	}
+	if (state.tab === "sql") return show_sql(into, by_id("range"));
+	if (state.tab === "tracks") return show_tracks(into, by_id("range"));
 	if (state.tab === "plots") return show_plots(into, by_id("range"));
 	if (state.tab === "found") return show_found(into, by_id("range"), left_out_rows).catch(e => { into.textContent = e.message; });
 	if (state.tab === "list") return list.load(by_id("table"), by_id("range"), state.picked ? state.picked.begin : range ? range[0] : Math.max(0, state.from));

@@ -104,7 +104,7 @@ function steps(low, high, log) {
 }
 
 export function draw_plot(c, s, track, b, x_of, y, width, left, style, fill_style) {
-	const p = s.plots[track.id], r = p && b.range(s.from, s.to), h = track.height - 6, foot = y + track.height - 3;
+	const p = track.kind === "values" ? {what: "value"} : s.plots[track.id], r = p && b.range(s.from, s.to), h = track.height - 6, foot = y + track.height - 3;
 	c.textAlign = "left";
 	c.fillStyle = style.dim;
 	if (!r) { c.fillText(p?.wrong || (b.done < 1 ? "reading…" : "no value here"), left + 6, y + track.height / 2); return; }
