@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/asking.h"
 #include "cmd/browser.h"
 #include "cmd/commands.h"
 #include "cmd/fetched.h"
@@ -130,6 +131,8 @@ static int show(const struct asked *a)
 	struct dt_formats formats = {0};
 	struct dt_browser browser = {.path = ""};
 	struct dt_http *s = NULL;
+	struct dt_asking *asking = NULL;
+	struct dt_view_sql sql;
 	struct dt_view *v = NULL;
 	struct dt_reader *r = NULL;
 	struct dt_error e = {""};
@@ -148,6 +151,8 @@ static int show(const struct asked *a)
 		dt_live_find(&live, path);
 	if (a->session)
 		path = live.file;
+	asking = dt_asking_new(path);
+	sql = dt_asking_view(asking);
 	from = dt_live_view(&live);
 	status = prepare(a, path, &live, &s, &browser, &sources);
 	if (status)
@@ -161,6 +166,8 @@ static int show(const struct asked *a)
 	v = dt_view_open(path, &formats, a->anyway, live.name && !a->index ? &from : NULL, &e);
 	if (v)
 		dt_view_use_sources(v, sources);
+	if (v && asking)
+		dt_view_use_sql(v, &sql);
 	if (!v || (s && dt_http_start(s, v, &e) < 0)) {
 		status = dt_cmd_fail("%s", e.text);
 		goto out;
@@ -177,6 +184,7 @@ out:
 	dt_browser_close(&browser);
 	dt_http_stop(s);
 	dt_view_close(v);
+	dt_asking_free(asking);
 	if (sources >= 0)
 		close(sources);
 	dt_formats_free(&formats);

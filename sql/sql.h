@@ -25,6 +25,9 @@ struct dt_sql;
  */
 struct dt_sql *dt_sql_add(sqlite3 *db, const char *default_path, bool in_views, struct dt_error *e);
 
+/* From now on no other trace than the default one is read, whatever a query names. */
+void dt_sql_only_default(struct dt_sql *s);
+
 /* Returns whether a query for a part of a long trace had to begin at the trace's beginning, because
  * the file has no pyramid. */
 bool dt_sql_wants_index(const struct dt_sql *s);

@@ -12,6 +12,7 @@
 struct dt_sql {
 	sqlite3 *db;
 	char *default_path; /* default trace; NULL: none */
+	bool only_default;  /* no other one is read */
 	struct dt_sql_sources sources;
 	bool in_views, unindexed;
 	unsigned users; /* modules that use it */
@@ -491,6 +492,8 @@ static int filter(sqlite3_vtab_cursor *base, int used, const char *plan_text, in
 	struct dt_error e = {""};
 
 	end_scan(c);
+	if (path && sql_of(c)->only_default && strcmp(path, sql_of(c)->default_path))
+		return vtab_error(base->pVtab, "only the trace that is shown can be read here");
 	if (!path) {
 		dt_fail(&e, "%s of which trace? devtrace_%s('t.db')", name, name);
 		return vtab_error(base->pVtab, e.text);
@@ -684,6 +687,11 @@ struct dt_sql *dt_sql_add(sqlite3 *db, const char *default_path, bool in_views, 
 		return s;
 	dt_fail(e, "the tables: %s", sqlite3_errmsg(db));
 	return NULL;
+}
+
+void dt_sql_only_default(struct dt_sql *s)
+{
+	s->only_default = true;
 }
 
 bool dt_sql_wants_index(const struct dt_sql *s)

@@ -45,27 +45,6 @@ void dt_answer_names(struct dt_asked *a)
 	dt_json_print(out, "}");
 }
 
-/* Answers with the functions, at most 1000, whose names contain the text. */
-void dt_answer_search(struct dt_asked *a)
-{
-	struct dt_reader *r = dt_windows_reader(a->all->windows);
-	const char *text = a->r->value(a->r->ctx, "text");
-	struct dt_json *out = &a->answer->text;
-	unsigned n = 0;
-
-	dt_json_print(out, "[");
-	for (uint32_t i = 1; text && *text && i <= dt_reader_functions(r) && n < 1000; i++) {
-		const char *name = dt_reader_function_name(r, i);
-
-		if (!strcasestr(name, text))
-			continue;
-		dt_json_print(out, "%s[%u,", n++ ? "," : "", i);
-		dt_json_string(out, name);
-		dt_json_print(out, "]");
-	}
-	dt_json_print(out, "]");
-}
-
 /* ---- functions that were chosen and are not hooked ---- */
 
 #define LEFT_OUT 2000 /* that are listed at most; the others are only counted */

@@ -244,11 +244,11 @@ static enum MHD_Result answer_command(const struct dt_http *s, struct MHD_Connec
 	const char *command = dt_mhd.lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "command");
 	struct dt_view_answer a;
 
-	bool note = strcmp(rest, "note") == 0;
+	bool note = strcmp(rest, "note") == 0 || strcmp(rest, "ask") == 0;
 
 	if (!note && (strcmp(rest, "tell") != 0 || !command))
 		return reply_text(c, MHD_HTTP_METHOD_NOT_ALLOWED,
-				  "only tell?command= and note? are posted\n");
+				  "only tell?command=, note? and ask? are posted\n");
 	if (!dt_mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Origin"))
 		return reply_text(c, MHD_HTTP_FORBIDDEN, "not from there\n");
 	if (note)
@@ -276,7 +276,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 
 	if (strcmp(method, "GET") != 0 && !post)
 		return reply_text(c, MHD_HTTP_METHOD_NOT_ALLOWED,
-				  "only GET is answered, and POST of tell and note\n");
+				  "only GET is answered, and POST of tell, note and ask\n");
 	/* at the first call the request's body has not been read, and libmicrohttpd would close the
 	 * connection after an answer */
 	if (!*con) {

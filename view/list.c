@@ -13,15 +13,10 @@
 #define COLLECT 200000 /* rows in a stretch of time at most: with more, shorter ones are tried */
 #define FIRST	400    /* records that are expected in the first stretch of time */
 
-struct row {
-	uint32_t track;
-	struct dt_bar bar;
-};
-
 struct rows {
 	const struct dt_pyramid *pyramid;
 	unsigned kinds; /* which are wanted: a bit for each of enum dt_track_kind */
-	struct row *row;
+	struct dt_hit *row;
 	size_t n, room;
 	bool full, no_memory;
 };
@@ -46,7 +41,7 @@ static bool on_bar(void *ctx, uint32_t track, const struct dt_bar *x)
 	}
 	if (l->n == l->room) {
 		size_t room = l->room ? 2 * l->room : 1024;
-		struct row *more = realloc(l->row, room * sizeof(*more));
+		struct dt_hit *more = realloc(l->row, room * sizeof(*more));
 
 		if (!more) {
 			l->no_memory = true;
@@ -55,13 +50,13 @@ static bool on_bar(void *ctx, uint32_t track, const struct dt_bar *x)
 		l->row = more;
 		l->room = room;
 	}
-	l->row[l->n++] = (struct row){track, *x};
+	l->row[l->n++] = (struct dt_hit){track, *x};
 	return true;
 }
 
 static int by_begin(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct dt_hit *x = a, *y = b;
 
 	if (x->bar.begin != y->bar.begin)
 		return x->bar.begin < y->bar.begin ? -1 : 1;
@@ -84,14 +79,15 @@ static uint64_t stretch(const struct dt_pyramid *p, uint64_t at)
 
 /* Reads the arguments of n rows, those of rows near each other together. It ends after BUDGET: the
  * other rows have no arguments then. */
-static void read_entries(struct dt_asked *a, const struct rows *l, size_t n, struct dt_entry *entry)
+static void read_entries(struct dt_asked *a, const struct dt_hit *rows, size_t n,
+			 struct dt_entry *entry)
 {
 	const struct dt_pyramid *p = a->p->pyramid;
 	struct dt_error e;
 	double begun = now();
 
 	for (size_t i = 0; i < n; i++) {
-		const struct row *row = &l->row[i];
+		const struct dt_hit *row = &rows[i];
 		const struct dt_track *t = &p->track[row->track];
 
 		entry[i] = (struct dt_entry){.begin = row->bar.begin,
@@ -112,7 +108,7 @@ static void read_entries(struct dt_asked *a, const struct rows *l, size_t n, str
 
 /* ---- a row as text ---- */
 
-static void put_text(struct dt_asked *a, const struct row *row, const struct dt_track *t,
+static void put_text(struct dt_asked *a, const struct dt_hit *row, const struct dt_track *t,
 		     const struct dt_entry *entry)
 {
 	struct dt_json *out = &a->answer->text, line = {0};
@@ -140,7 +136,7 @@ static void put_text(struct dt_asked *a, const struct row *row, const struct dt_
 	}
 }
 
-static void put_row(struct dt_asked *a, const struct row *row, bool first,
+static void put_row(struct dt_asked *a, const struct dt_hit *row, bool first,
 		    const struct dt_entry *entry)
 {
 	const struct dt_track *t = &a->p->pyramid->track[row->track];
@@ -154,8 +150,26 @@ static void put_row(struct dt_asked *a, const struct row *row, bool first,
 		row->bar.flags);
 	put_text(a, row, t, entry);
 	if (t->kind == DT_TRACK_THREAD)
-		dt_json_print(&a->answer->text, ",\"busy\":%lu", (unsigned long)row->bar.busy);
+		dt_json_print(&a->answer->text, ",\"busy\":%lu,\"thread\":%u,\"pid\":%u",
+			      (unsigned long)row->bar.busy, t->id, t->pid ? t->pid : t->id);
 	dt_json_print(&a->answer->text, "}");
+}
+
+void dt_answer_rows(struct dt_asked *a, const struct dt_hit *row, size_t n)
+{
+	struct dt_entry *entry = calloc(n + 1, sizeof(*entry));
+
+	if (!entry) {
+		a->answer->text.failed = true;
+		return;
+	}
+	dt_json_print(&a->answer->text, "\"rows\":[");
+	read_entries(a, row, n, entry);
+	for (size_t i = 0; i < n; i++)
+		put_row(a, &row[i], i == 0, &entry[i]);
+	dt_json_print(&a->answer->text, "]");
+	dt_entries_free(entry, n);
+	free(entry);
 }
 
 /* ---- */
@@ -194,7 +208,6 @@ void dt_answer_list(struct dt_asked *a)
 	struct rows l = {.pyramid = a->p->pyramid, .kinds = ~0u};
 	uint64_t at, end, rows = 200, kinds;
 	struct dt_error e = {""};
-	struct dt_entry *entry;
 	size_t n;
 
 	if (!dt_asked_range(a, &at, &end) ||
@@ -218,22 +231,10 @@ void dt_answer_list(struct dt_asked *a)
 		n++;
 	if (n < l.n)
 		at = l.row[n].bar.begin;
-	entry = calloc(n + 1, sizeof(*entry));
-	if (!entry) {
-		dt_refuse(a, 500, "out of memory");
-		goto out;
-	}
-	dt_json_print(out, "{\"rows\":[");
-	read_entries(a, &l, n, entry);
-	for (size_t i = 0; i < n; i++)
-		put_row(a, &l.row[i], i == 0, &entry[i]);
-	dt_json_print(out, "]");
+	dt_json_print(out, "{");
+	dt_answer_rows(a, l.row, n);
 	if (l.pyramid->regions && at <= end)
 		dt_json_print(out, ",\"next\":%lu", (unsigned long)(at - a->origin));
 	dt_json_print(out, "}");
-out:
-	if (entry)
-		dt_entries_free(entry, n);
-	free(entry);
 	free(l.row);
 }

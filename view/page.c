@@ -31,6 +31,10 @@ FILE_OF(heat, "heat.js");
 FILE_OF(tables, "tables.js");
 FILE_OF(ways, "ways.js");
 FILE_OF(measure, "measure.js");
+FILE_OF(search, "find.js");
+FILE_OF(plots, "plots.js");
+FILE_OF(tracks, "tracks.js");
+FILE_OF(sql, "sql.js");
 
 #define JS "text/javascript; charset=utf-8"
 #define ENTRY(name, type, symbol)                                                                  \
@@ -60,6 +64,10 @@ static const struct dt_page_file file[] = {
 	ENTRY("tables.js", JS, tables),
 	ENTRY("ways.js", JS, ways),
 	ENTRY("measure.js", JS, measure),
+	ENTRY("find.js", JS, search),
+	ENTRY("plots.js", JS, plots),
+	ENTRY("tracks.js", JS, tracks),
+	ENTRY("sql.js", JS, sql),
 };
 
 const struct dt_page_file *dt_page_find(const char *name)

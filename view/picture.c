@@ -52,6 +52,10 @@ static int begin_again(struct dt_picture *p, struct dt_error *e)
 		return -1;
 	}
 	pyramid->anyway = p->anyway;
+	dt_found_free(p->found);
+	dt_plots_free(p->plots);
+	p->found = NULL;
+	p->plots = NULL;
 	dt_windows_free(p->windows);
 	dt_pyramid_close(p->pyramid);
 	p->pyramid = pyramid;
@@ -162,6 +166,8 @@ void dt_picture_free(struct dt_picture *p)
 	__atomic_store_n(&p->stop, true, __ATOMIC_RELAXED);
 	if (p->building)
 		pthread_join(p->thread, NULL);
+	dt_found_free(p->found);
+	dt_plots_free(p->plots);
 	dt_windows_free(p->windows);
 	dt_pyramid_close(p->pyramid);
 	dt_reader_close(p->reader);

@@ -17,6 +17,9 @@ struct dt_picture_live {
 	void *ctx;
 };
 
+struct dt_found;
+struct dt_plots;
+
 struct dt_picture {
 	char *path;
 	char *filter;			       /* NULL: everything */
@@ -25,12 +28,14 @@ struct dt_picture {
 	struct dt_reader *reader;	       /* for building */
 	struct dt_pyramid *pyramid;
 	struct dt_windows *windows;
-	struct dt_error error; /* of building; "": none */
-	char not_kept[512];    /* why the pyramid could not be stored in the file; "": none */
-	bool anyway;	       /* draw a trace that does not add up, too */
-	bool live;	       /* the trace is being recorded, and has not ended */
-	bool building;	       /* the thread was started and must be joined */
-	bool stop;	       /* atomic: the thread is to end */
+	struct dt_plots *plots; /* values over time (view/plot.c); NULL: none was asked for */
+	struct dt_found *found; /* what was searched for last (view/find.c); NULL: nothing */
+	struct dt_error error;	/* of building; "": none */
+	char not_kept[512];	/* why the pyramid could not be stored in the file; "": none */
+	bool anyway;		/* draw a trace that does not add up, too */
+	bool live;		/* the trace is being recorded, and has not ended */
+	bool building;		/* the thread was started and must be joined */
+	bool stop;		/* atomic: the thread is to end */
 	pthread_t thread;
 	unsigned waiting; /* atomic: how many threads wait in dt_picture_lock() */
 };
@@ -42,6 +47,11 @@ struct dt_picture *dt_picture_new(const char *path, const char *filter,
 				  struct dt_error *e);
 /* Ends the thread and frees the picture; p may be NULL. */
 void dt_picture_free(struct dt_picture *p);
+
+/* Frees what was searched for (view/find.c); f may be NULL. */
+void dt_found_free(struct dt_found *f);
+/* Frees what was plotted (view/plot.c); l may be NULL. */
+void dt_plots_free(struct dt_plots *l);
 
 /* Takes the lock for an answer; the building thread lets all that wait here go first. */
 void dt_picture_lock(struct dt_picture *p);

@@ -3,10 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "view/asked.h"
+#include "analyse/meanings.h"
+#include "filter/unmet.h"
+#include "view/families.h"
 
-#define LOSSES 2000  /* losses closer together than this part of the trace become one */
-#define HELDS  20000 /* of a thread: if there are more, those close to each other become one */
+#define LOSSES 2000 /* losses closer together than this part of the trace become one */
+/* if there are more threads or processes, those without a track are not told */
+#define NAMES 2000
+#define HELDS 20000 /* of a thread: if there are more, those close to each other become one */
 
 static const char *track_kind(uint8_t kind)
 {
@@ -68,29 +72,51 @@ void dt_track_name(struct dt_asked *a, const struct dt_track *t)
 	dt_json_string(out, name);
 }
 
-static void tracks(struct dt_asked *a)
+void dt_thread_name(struct dt_asked *a, const struct dt_thread_info *info, uint32_t tid)
+{
+	char name[512];
+
+	thread_name(a, name, sizeof(name), info, tid);
+	dt_json_string(&a->answer->text, name);
+}
+
+static bool is_packed(const struct dt_families *g, const struct dt_track *t)
+{
+	const struct dt_family *x =
+		t->kind == DT_TRACK_THREAD ? dt_families_of(g, dt_family_pid(t)) : NULL;
+
+	return x && x->packed;
+}
+
+static void tracks(struct dt_asked *a, const struct dt_families *g)
 {
 	const struct dt_pyramid *p = a->p->pyramid;
 	struct dt_json *out = &a->answer->text;
+	bool any = false;
 
-	dt_json_print(out, "\"tracks\":[");
+	dt_json_print(out, "\"packed\":%u,\"packed_threads\":%u,\"tracks\":[", g->packed,
+		      g->packed_threads);
 	for (uint32_t i = 0; i < p->tracks; i++) {
 		const struct dt_track *t = &p->track[i];
 
+		if (is_packed(g, t))
+			continue;
 		dt_json_print(out,
 			      "%s{\"track\":%u,\"kind\":\"%s\",\"id\":%u,\"pid\":%u,\"depths\":%u,"
 			      "\"count\":%lu,\"begin\":%lu,\"end\":%lu,\"name\":",
-			      i ? "," : "", i, track_kind(t->kind), t->id, t->pid, t->depths,
+			      any ? "," : "", i, track_kind(t->kind), t->id, t->pid, t->depths,
 			      (unsigned long)t->count, (unsigned long)(t->begin - a->origin),
 			      (unsigned long)(t->end - a->origin));
 		dt_track_name(a, t);
 		dt_json_print(out, "}");
+		any = true;
 	}
 	dt_json_print(out, "]");
 }
 
-static void processes(struct dt_asked *a)
+static void processes(struct dt_asked *a, const struct dt_families *g)
 {
+	bool any = false;
 	struct dt_json *out = &a->answer->text;
 	size_t n;
 	const struct dt_reader *r = dt_windows_reader(a->p->windows);
@@ -98,10 +124,15 @@ static void processes(struct dt_asked *a)
 
 	dt_json_print(out, "\"processes\":[");
 	for (size_t i = 0; i < n; i++) {
-		dt_json_print(out, "%s{\"pid\":%u,\"number\":%u,\"name\":", i ? "," : "", p[i].pid,
-			      dt_reader_number(r, p[i].pid));
+		const struct dt_family *x = n > NAMES ? dt_families_of(g, p[i].pid) : NULL;
+
+		if (n > NAMES && (!x || x->packed))
+			continue;
+		dt_json_print(out, "%s{\"pid\":%u,\"number\":%u,\"name\":", any ? "," : "",
+			      p[i].pid, dt_reader_number(r, p[i].pid));
 		dt_json_string(out, p[i].cmdline);
 		dt_json_print(out, "}");
+		any = true;
 	}
 	dt_json_print(out, "]");
 }
@@ -117,7 +148,7 @@ static void threads(struct dt_asked *a)
 	char name[512];
 
 	dt_json_print(out, "\"threads\":[");
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && n <= NAMES; i++) {
 		if (dt_pyramid_track(a->p->pyramid, DT_TRACK_THREAD, t[i].tid))
 			continue;
 		dt_json_print(out, "%s{\"tid\":%u,\"pid\":%u,\"name\":", comma, t[i].tid, t[i].pid);
@@ -296,14 +327,53 @@ static void helds(struct dt_asked *a)
 	dt_json_print(&a->answer->text, "]");
 }
 
+struct unmet {
+	struct dt_json *out;
+	bool any;
+};
+
+static void say_unmet(void *ctx, const char *text)
+{
+	struct unmet *u = ctx;
+
+	if (u->any)
+		dt_json_print(u->out, ",");
+	dt_json_string(u->out, text);
+	u->any = true;
+}
+
+/* Adds whether there are calls without the filter, and what the filter names that there is not in
+ * the trace: mistyped names, each a line. */
+static void unmet(struct dt_asked *a)
+{
+	const struct dt_reader *r = dt_windows_reader(a->p->windows);
+	struct dt_filter *f = dt_windows_filter(a->p->windows);
+	struct dt_meanings m = dt_meanings_of(r);
+	struct unmet told = {.out = &a->answer->text};
+	struct dt_unmet u = {
+		.meanings = &m, .rows = dt_reader_functions(r) + 1, .say = say_unmet, .ctx = &told};
+
+	bool calls = false;
+
+	for (uint32_t i = 0; i < a->all->pyramid->tracks && !calls; i++)
+		calls = a->all->pyramid->track[i].kind == DT_TRACK_THREAD;
+	dt_json_print(told.out, "\"calls\":%s,\"unmet\":[", calls ? "true" : "false");
+	if (f)
+		dt_unmet_filter(&u, f);
+	dt_json_print(told.out, "],");
+}
+
 void dt_answer_trace(struct dt_asked *a)
 {
 	const struct dt_pyramid *p = a->p->pyramid;
 	struct dt_reader *r = dt_windows_reader(a->p->windows);
 	struct dt_json *out = &a->answer->text;
 	const char *slash = strrchr(a->path, '/');
+	struct dt_families groups;
 	uint64_t wall = 0;
 
+	if (!dt_families_find(a, &groups))
+		return;
 	dt_json_print(out, "{\"name\":");
 	dt_json_string(out, slash ? slash + 1 : a->path);
 	dt_json_print(out, ",\"ns_per_tick\":%.12g,\"length\":%lu,\"records\":%lu,\"total\":%lu,",
@@ -319,9 +389,10 @@ void dt_answer_trace(struct dt_asked *a)
 	dt_json_print(out, ",\"switches\":%s,\"unhooked\":%zu,",
 		      dt_feed_has_switches(r) ? "true" : "false",
 		      dt_reader_left_out(r, 0, NULL, NULL));
-	tracks(a);
+	unmet(a);
+	tracks(a, &groups);
 	dt_json_print(out, ",");
-	processes(a);
+	processes(a, &groups);
 	dt_json_print(out, ",");
 	threads(a);
 	dt_json_print(out, ",");
@@ -331,4 +402,5 @@ void dt_answer_trace(struct dt_asked *a)
 	dt_json_print(out, ",");
 	helds(a);
 	dt_json_print(out, "}");
+	dt_families_free(&groups);
 }

@@ -15,6 +15,7 @@ struct dt_view {
 	struct dt_formats *formats;
 	bool anyway;
 	int sources; /* -1: there are none */
+	struct dt_view_sql sql;
 	struct dt_view_live live;
 	struct dt_picture_live follows; /* for the pictures, if the trace is being recorded */
 	pthread_mutex_t news_lock;	/* guards `news'; held while it is called */
@@ -81,6 +82,11 @@ void dt_view_close(struct dt_view *v)
 void dt_view_use_sources(struct dt_view *v, int folder)
 {
 	v->sources = folder;
+}
+
+void dt_view_use_sql(struct dt_view *v, const struct dt_view_sql *sql)
+{
+	v->sql = *sql;
 }
 
 bool dt_view_progress(struct dt_view *v, uint64_t *records, uint64_t *total, struct dt_error *e)
@@ -183,6 +189,10 @@ static const struct {
 	{"unhooked", dt_answer_unhooked}, {"why", dt_answer_why},
 	{"range", dt_answer_range},	  {"source", dt_answer_source},
 	{"heat", dt_answer_heat},	  {"notes", dt_answer_notes},
+	{"hits", dt_answer_hits},	  {"find", dt_answer_find},
+	{"plot", dt_answer_plot},	  {"packed", dt_answer_packed},
+	{"groups", dt_answer_groups},	  {"who", dt_answer_who},
+	{"asked", dt_answer_asked},
 };
 
 static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_asked *a))
@@ -217,6 +227,7 @@ static void answer_any(struct dt_view *v, const struct dt_view_request *r,
 			     .formats = v->formats,
 			     .path = v->path,
 			     .sources = v->sources,
+			     .sql = &v->sql,
 			     .r = r,
 			     .answer = to};
 
@@ -242,5 +253,8 @@ void dt_view_answer(struct dt_view *v, const struct dt_view_request *r, struct d
 
 void dt_view_change(struct dt_view *v, const struct dt_view_request *r, struct dt_view_answer *to)
 {
-	answer_any(v, r, to, strcmp(r->what, "note") ? NULL : dt_answer_note);
+	answer_any(v, r, to,
+		   !strcmp(r->what, "note")  ? dt_answer_note
+		   : !strcmp(r->what, "ask") ? dt_answer_ask
+					     : NULL);
 }

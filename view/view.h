@@ -23,6 +23,17 @@ struct dt_view_live {
 	void *ctx;
 };
 
+/* Who answers the page's questions in SQL: one at a time, the last one. */
+struct dt_view_sql {
+	/* Begins to answer a question, in place of the one before; "": none any more. *number is
+	 * for asked(). -1: e is the error. */
+	int (*ask)(void *ctx, const char *text, uint64_t *number, struct dt_error *e);
+	/* Writes what there is of the answer, as JSON: {"done", "seconds"}, and when it is done
+	 * "columns", "rows", "more" and "error". False: it is not the question any more. */
+	bool (*asked)(void *ctx, uint64_t number, struct dt_json *out);
+	void *ctx;
+};
+
 /* Called, by threads of the view's own, when records have come or the session has ended. */
 struct dt_view_news {
 	void (*fn)(void *ctx);
@@ -38,6 +49,8 @@ struct dt_view *dt_view_open(const char *path, struct dt_formats *formats, bool 
 			     const struct dt_view_live *live, struct dt_error *e);
 /* Sets the folder of source files, of dt_source_folder(); at first there is none. */
 void dt_view_use_sources(struct dt_view *v, int folder);
+/* Sets who answers questions in SQL; at first nobody does. */
+void dt_view_use_sql(struct dt_view *v, const struct dt_view_sql *sql);
 /* Sets the function that is called for news; fn NULL: none. When this returns, the one set before
  * is not running and will not be called again. */
 void dt_view_tell_news(struct dt_view *v, const struct dt_view_news *news);

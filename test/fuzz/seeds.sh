@@ -186,6 +186,11 @@ requests() {
 	put e '\x01stats\nfrom=0\nto=900000' && put f '\x01call\ntrack=0\nbegin=100\nend=900\ndepth=1\nwhat=3'
 	put g '\x01list\nfrom=0\nto=90000\nrows=10\nkinds=0,1,2,3\nfilter=core:0 time>1us' && put h '\x01activities\nfrom=0\nto=99999'
 	put i '\x01window\nfrom=0\nto=900000\ncells=50\ntracks=0\ndepths=9\nfilter=function1* -thread:* arg1=5 result<0 event:*' && put j '\x01unhooked'
+	put k '\x01range\nfrom=10\nto=800000\nways=1' && put l '\x01range\nall=1\nfilter=time>1us' && put m '\x01heat\nfunction=3\nfrom=0\nto=900000\ncolumns=20'
+	put n '\x01why\nthread=1000\nbegin=100\nend=900\ndepth=1\nwhat=3' && put o '\x01notes' && put p '\x01source\nfunction=3' && put q '\x01hits\ntext=function1'
+	put r '\x01find\ntext=function1\nfrom=1000\nrows=5\nms=0' && put s '\x01find\ntext=function\nfrom=500000\nrows=9\nback=1\nfilter=core:0'
+	put t '\x01plot\nfunction=3\nwhat=arg1\nfrom=0\nto=900000\ncolumns=30' && put u '\x01plot\ntrack=4\nfrom=0\nto=900000\ncolumns=30' && put v '\x01plot\nfunction=5\nwhat=duration\nfrom=9\nto=99\ncolumns=3'
+	put w '\x01groups\npids=1000,1\nfrom=0\nto=900000\ncells=20' && put x '\x01packed\nfrom=0\nto=900000\ncells=20\ntake=1000\nname=made' && put y '\x01who\nids=1000,1001' && put z '\x01asked\nnumber=1'
 }
 
 clients() {

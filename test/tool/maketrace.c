@@ -5,11 +5,12 @@
  * Deterministic for a seed. Prints what it wrote as "key value" lines, for tests to compare with.
  *
  * usage: maketrace [-n RECORDS] [-c CORES] [-t THREADS] [-s SEED] [-l LOSS_EVERY] [-p PAUSE_EVERY]
- * [-m EVERY] [-b] FILE -m N   every N steps a thread sends a message, which another receives: one
- * in 50 never, one in 30 is received by a core whose clock is behind; and tells an event,
- * load.queued, of which the argument is how many are under way -p N   after every N records of a
- * thread, it does nothing for half a second -l N   after every N records of a core, N/8 are lost -b
- * print speed figures too -T N   N threads compress
+ * [-m EVERY] [-b] [-P N] FILE -m N   every N steps a thread sends a message, which another
+ * receives: one in 50 never, one in 30 is received by a core whose clock is behind; and tells an
+ * event, load.queued, of which the argument is how many are under way -p N   after every N records
+ * of a thread, it does nothing for half a second -l N   after every N records of a core, N/8 are
+ * lost -b print speed figures too -T N   N threads compress -P N   only the first N threads are of
+ * one process; each other one is a process of its own, "short I", which lives for 3000 ticks
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -281,6 +282,8 @@ static void step(struct core *c, unsigned core, uint64_t loss_every)
 	c->ticks += f->ticks & 62;
 }
 
+static unsigned resident; /* threads of the first process; the others live for a short time */
+
 static void describe_all(unsigned threads)
 {
 	struct dt_module_row m = {1000, 0x400000, 0x401000, 0x500000, "/usr/bin/made-up", "", 0, 0};
@@ -292,8 +295,16 @@ static void describe_all(unsigned threads)
 			       &error);
 	dt_store_process(store, 1000, 1, "/usr/bin/made-up", "made-up", 1000000, &error);
 	dt_store_clock(store, 1000000, 500000, 1700000000000000000u, &error);
-	for (unsigned i = 0; i < threads; i++)
-		dt_store_thread(store, 1000 + i, 1000, "worker", &error);
+	for (unsigned i = 0; i < threads; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "short %u", i);
+		dt_store_thread(store, 1000 + i, i < resident ? 1000 : 1000 + i,
+				i < resident ? "worker" : name, &error);
+		if (i >= resident)
+			dt_store_process(store, 1000 + i, 1, "/usr/bin/made-up", name, 1000000,
+					 &error);
+	}
 	for (int i = 0; i < FUNCTIONS; i++) {
 		char name[16], signature[128] = "";
 		struct dt_function_row f = {module,	 function[i].address, 256,	 name,
@@ -314,13 +325,13 @@ static void describe_all(unsigned threads)
 int main(int argc, char **argv)
 {
 	uint64_t n = 1000000, seed = 1, loss_every = 0;
-	unsigned cores = 2, threads = 3, next = 0;
+	unsigned cores = 2, threads = 3, next = 0, young;
 	bool speed = false;
 	struct core *core;
 	struct thread *thread;
 	int o;
 
-	while ((o = getopt(argc, argv, "n:c:t:s:l:p:m:bT:")) != -1) {
+	while ((o = getopt(argc, argv, "n:c:t:s:l:p:m:bT:P:")) != -1) {
 		switch (o) {
 		case 'n':
 			n = strtoull(optarg, NULL, 0);
@@ -346,6 +357,9 @@ int main(int argc, char **argv)
 		case 'b':
 			speed = true;
 			break;
+		case 'P':
+			resident = (unsigned)atoi(optarg);
+			break;
 		case 'T':
 			compressors = (unsigned)atoi(optarg);
 			break;
@@ -353,7 +367,8 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (optind != argc - 1 || !cores || threads < cores) {
+	resident = resident && resident < threads ? resident : threads;
+	if (optind != argc - 1 || !cores || resident < cores) {
 		fprintf(stderr, "usage: maketrace [-n N] [-c CORES] [-t THREADS] [-s SEED] [-l N] "
 				"[-p N] [-m N] FILE\n");
 		return 2;
@@ -369,6 +384,7 @@ int main(int argc, char **argv)
 		thread[i] = (struct thread){.tid = 1000 + i, .seed = seed + 77 * i + 1};
 	for (unsigned i = 0; i < cores; i++)
 		core[i].ticks = 1000000;
+	young = resident;
 	/* the core that is furthest behind goes on; a slice ends by taking the thread that has
 	 * waited longest */
 	while (records < n) {
@@ -391,11 +407,15 @@ int main(int argc, char **argv)
 				for (unsigned i = 0; i < cores; i++)
 					taken |= &core[i] != c && core[i].running == &thread[next];
 				if (taken)
-					next = (next + 1) % threads;
+					next = (next + 1) % resident;
 			} while (taken);
 			c->running = &thread[next];
-			next = (next + 1) % threads;
-			c->slice_end = c->ticks + 2000000;
+			next = (next + 1) % resident;
+			c->slice_end = c->ticks + (resident < threads ? 6000 : 2000000);
+			if (young < threads && next & 1) {
+				c->running = &thread[young++];
+				c->slice_end = c->ticks + 3000;
+			}
 		}
 		while (records < n && c->ticks < until && c->ticks < c->slice_end)
 			step(c, (unsigned)(c - core), loss_every);

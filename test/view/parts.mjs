@@ -188,10 +188,10 @@ await test("the search steps to the next call and to the one before, none passed
 	});
 	await page.fill("#search", "function");
 	await page.waitForFunction(() => /function/.test(document.getElementById("found").textContent));
-	let { begins, from, to } = await calls();
+	let { begins } = await calls();
 	ok(begins.length > 6, "calls: " + begins.length);
-	let at = begins.findIndex(t => t > (from + to) / 2);
-	for (const [button, by] of [["next", 0], ["next", 1], ["next", 1], ["previous", -1], ["previous", -1], ["previous", -1]]) {
+	let at = 0;
+	for (const [button, by] of [["next", 0], ["next", 1], ["next", 1], ["previous", -1], ["previous", -1]]) {
 		await page.click("#" + button);
 		await settle(page);
 		at += by;

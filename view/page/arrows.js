@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Arrows of messages, from where they are sent to where they are received; and messages that lack one end.
-import { row, top } from "./draw.js";
+import { row, top, y_in } from "./draw.js";
 
 const SENT = 0xea000000, RECEIVED = 0xeb000000;
 
@@ -65,7 +65,7 @@ const most = 5000;	// arrows in a picture
 export function arrows(c, state, x_of, scroll, width, height, style) {
 	state.arrows = [];
 	if (state.hidden.has("arrow")) return;
-	const of = new Map(state.tracks.filter(t => !t.hidden && (t.kind === "core" || t.kind === "thread")).map(t => [t.kind + t.id, t]));
+	const of = new Map(state.tracks.filter(t => (!t.hidden || (t.tucked && t.head && !t.head.hidden)) && (t.kind === "core" || t.kind === "thread")).map(t => [t.kind + t.id, t]));
 	for (const track of state.tracks) {
 		const bars = track.kind === "message" && state.bars.get(track.track);
 		if (!bars) continue;
@@ -76,7 +76,7 @@ export function arrows(c, state, x_of, scroll, width, height, style) {
 			if (Math.max(x0, x1) < 0 || Math.min(x0, x1) > width) continue;
 			for (const [a, b] of [[of.get("thread" + m.sender), of.get("thread" + m.receiver)], [of.get("core" + m.from_core), of.get("core" + m.to_core)]]) {
 				if (!a || !b) continue;
-				const y0 = a.y - scroll + row / 2, y1 = b.y - scroll + row / 2;
+				const y0 = y_in(a, scroll) + row / 2, y1 = y_in(b, scroll) + row / 2;
 				if (Math.max(y0, y1) < top || Math.min(y0, y1) > height) continue;
 				c.beginPath(); c.moveTo(x0, y0); c.lineTo(x1, y1); c.stroke();
 				head(c, x0, y0, x1, y1);

@@ -31,9 +31,12 @@ export async function change_note(args) {
 }
 
 // The bars of one track, in columns; sorted by depth, then begin. first[d]: index of the first bar of depth d.
+let serial = 0;
+
 class Bars {
 	constructor(view, at, n) {
 		this.n = n;
+		this.serial = ++serial;
 		this.begin = new Float64Array(n); this.end = new Float64Array(n);
 		this.busy = new Float64Array(n); this.high = new Float64Array(n);
 		this.count = new Uint32Array(n); this.what = new Uint32Array(n);

@@ -5,6 +5,9 @@ import { name } from "./data.js";
 import { words } from "./activities.js";
 import { arrows, unmatched } from "./arrows.js";
 import { draw_marks } from "./measure.js";
+import { draw_plot } from "./plots.js";
+import { is_question, words as answer_words } from "./sql.js";
+import { draw_head, draw_runs, strip } from "./tracks.js";
 import { time, duration } from "./text.js";
 
 export const left = 190;	// pixels: width of the names
@@ -40,23 +43,29 @@ export function colour_index(id) {
 	return (Math.imul(id, 0x9e3779b1) >>> 8) % 24;
 }
 
-// Sets each track's y from the top of all tracks, its height, and how many depths are shown; returns the height of all.
+// Sets each track's y from the top of all tracks, its height, and how many depths are shown; returns the height of all. Pinned tracks come first, and do not scroll.
 export function layout(state) {
-	const threads = state.tracks.filter(t => t.kind === "thread").length;
+	const threads = state.tracks.filter(t => t.kind === "thread" && !t.tucked).length;
 	const folded = Math.max(3, Math.min(12, Math.floor(rows_folded / Math.max(1, threads))));
 	let y = top + gap;
+	state.pinned = top;
 	for (const t of state.tracks) {
-		t.hidden = state.hidden.has(t.kind);
-		if (t.hidden) { t.y = y; t.height = t.shown = 0; continue; }
+		t.hidden = (state.hidden.has(t.kind) && !t.pinned) || t.gone || t.tucked || (t.kind === "process" && state.hidden.has("thread"));
+		if (t.hidden) { t.y = t.tucked && t.head ? t.head.y : y; t.height = t.shown = 0; continue; }
 		t.folds = t.kind === "thread" && t.depths > folded;
 		if (t.kind === "thread") t.shown = t.open ? t.depths : Math.min(t.depths, folded);
-		else t.shown = t.kind === "activity" ? state.bars.get(t.track)?.depths ?? 1 : 1;
+		else t.shown = t.kind === "activity" || t.kind === "answer" || t.kind === "pack" ? state.bars.get(t.track)?.depths ?? 1 : 1;
 		t.y = y;
-		t.height = t.kind === "event" || t.kind === "point" ? 2 * row : Math.max(1, t.shown) * row;
+		t.height = t.kind === "plot" || t.kind === "values" ? 5 * row : t.kind === "event" || t.kind === "point" ? 2 * row : Math.max(1, t.shown) * row;
+		if (t.kind === "thread" && state.switches) t.height += strip;
 		y += t.height + gap;
+		if (t.pinned) state.pinned = y - gap / 2;
 	}
 	return y;
 }
+
+// Returns where a track is in the picture.
+export const y_in = (t, scroll) => t.pinned ? t.y : t.y - scroll;
 
 function step_for(per_pixel) {
 	const least = 90 * per_pixel, power = 10 ** Math.floor(Math.log10(least));
@@ -109,7 +118,7 @@ function dots(c, state, track, bars, x_of, y, style, shades) {
 }
 
 function rows(c, state, track, bars, x_of, y, width, shades, style, changed) {
-	const core = track.kind === "core", message = track.kind === "message", activity = track.kind === "activity";
+	const core = track.kind === "core", message = track.kind === "message", activity = track.kind === "activity", pack = track.kind === "pack", answer = track.kind === "answer";
 	for (let d = 0; d < Math.min(track.shown, bars.first.length - 1); d++) {
 		const at = y + d * row;
 		let drawn = -Infinity;
@@ -121,7 +130,7 @@ function rows(c, state, track, bars, x_of, y, width, shades, style, changed) {
 			let w = b - a;
 			const ends = x_of(bars.end[i]) <= width;	// marks of the end are drawn only if the end is in the picture
 			if (w < 1) { w = 1; if (a + w <= drawn) continue; }
-			const what = bars.what[i], k = message ? track.id : colour_index(core ? state.pid_of(what) : activity ? track.id * 5 + 2 : what);
+			const what = bars.what[i], k = message ? track.id : colour_index(core ? state.pid_of(what) : activity || answer ? track.id * 5 + 2 : pack ? bars.list[i].pid : what);
 			const lit = !state.found.size || (track.kind === "thread" && state.found.has(what));
 			c.globalAlpha = (lit ? 1 : 0.18) * (bars.count[i] > 1 ? 0.35 + 0.65 * Math.min(1, bars.busy[i] / Math.max(1, bars.end[i] - bars.begin[i])) : 1);
 			c.fillStyle = message ? (track.id ? style.backward : style.arrow) : shades.fill[k];
@@ -137,7 +146,7 @@ function rows(c, state, track, bars, x_of, y, width, shades, style, changed) {
 			}
 			if (track.kind === "thread" && bars.flags[i] & (64 | 8192) && w > 1) { c.fillStyle = style.dim; c.fillRect(a, at + row - 4, w, 3); }
 			if (w > 22) {
-				const text = core ? state.thread_name(what) : message ? "" : activity ? words(bars, i) : name(what, changed), more = bars.count[i] > 1 ? bars.count[i] + " × " : "";
+				const text = core ? state.thread_name(what) : message ? "" : activity ? words(bars, i) : answer ? answer_words(bars, i) : pack ? bars.list[i].name : name(what, changed), more = bars.count[i] > 1 ? bars.count[i] + " × " : "";
 				c.globalAlpha = lit ? 1 : 0.4;
 				c.fillStyle = bars.count[i] > 1 ? style.fore : shades.text[k];
 				c.textAlign = "left";
@@ -177,22 +186,25 @@ export function paint(c, width, height, state, scroll, changed) {
 	c.fillRect(0, 0, width, height);
 	pauses(c, state, x_of, width, height, style);
 	for (const t of state.tracks) {
-		const y = t.y - scroll;
-		if (t.hidden || y > height || y + t.height < top) continue;
+		const y = y_in(t, scroll), upper = t.pinned ? top : state.pinned ?? top;
+		if (t.hidden || y > height || y + t.height < upper) continue;
 		const bars = state.bars.get(t.track);
 		c.save();
-		c.beginPath(); c.rect(left, top, width - left, height - top); c.clip();
+		c.beginPath(); c.rect(left, upper, width - left, height - upper); c.clip();
 		if (bars && (t.kind === "event" || t.kind === "point")) dots(c, state, t, bars, x_of, y, style, shades);
+		else if (t.kind === "plot" || t.kind === "values") { if (bars) draw_plot(c, state, t, bars, x_of, y, width, left, style, shades.fill[colour_index(t.id * 11 + 5)]); }
+		else if (t.kind === "process") { if (bars) draw_head(c, state, t, bars, x_of, y, width, left, shades.fill[colour_index(t.id)], style); }
 		else if (bars) rows(c, state, t, bars, x_of, y, width, shades, style, changed);
 		if (t.kind === "core") lost(c, state, t, x_of, y, width, style);
 		if (t.kind === "thread") held(c, state, t, x_of, y, width, style);
+		if (t.kind === "thread" && state.switches) draw_runs(c, t, x_of, y, width, left, style);
 		c.restore();
 		c.fillStyle = style.fore;
 		c.textAlign = "left";
-		const fold = t.folds ? (t.open ? "▾ " : "▸ ") : "";
+		const fold = t.kind === "process" ? (t.folded ? "▸ " : "▾ ") : t.folds ? (t.open ? "▾ " : "▸ ") : "";
 		c.save();
-		c.beginPath(); c.rect(0, top, left - 6, height); c.clip();
-		c.fillText(fold + t.name, 8, Math.max(y, top - 6) + row / 2);
+		c.beginPath(); c.rect(0, upper, left - 6, height); c.clip();
+		c.fillText((t.pinned ? "• " : "") + fold + t.name, t.kind === "thread" && t.head && !t.pinned ? 18 : 8, Math.max(y, upper - 6) + row / 2);
 		c.restore();
 		c.strokeStyle = style.line;
 		c.beginPath(); c.moveTo(0, y + t.height + gap / 2 + 0.5); c.lineTo(width, y + t.height + gap / 2 + 0.5); c.stroke();
@@ -201,7 +213,7 @@ export function paint(c, width, height, state, scroll, changed) {
 	c.beginPath(); c.rect(left, top, width - left, height - top); c.clip();
 	arrows(c, state, x_of, scroll, width, height, style);
 	c.restore();
-	for (const mark of [...state.marks, ...state.notes ?? []]) {
+	for (const mark of [...state.marks, ...(state.notes ?? []).filter(n => !is_question(n))]) {
 		const x = Math.round(x_of(mark.from)) + 0.5;
 		if (x < left || x > width) continue;
 		c.strokeStyle = c.fillStyle = style.mark;
@@ -223,7 +235,7 @@ export function paint(c, width, height, state, scroll, changed) {
 			const a = Math.max(left, x_of(p.begin)), b = Math.min(width, x_of(p.end));
 			c.strokeStyle = style.fore;
 			c.lineWidth = 2;
-			if (b >= left && a <= width) c.strokeRect(a, t.y - scroll + p.depth * row, Math.max(2, b - a), row - 1);
+			if (b >= left && a <= width && (t.pinned || t.y - scroll + p.depth * row >= (state.pinned ?? top) - row)) c.strokeRect(a, y_in(t, scroll) + p.depth * row, Math.max(2, b - a), row - 1);
 			c.lineWidth = 1;
 		}
 	}

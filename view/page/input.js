@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Mouse, touch and keys.
-import { state, show, zoom, pan, fit, redraw, relayout, whole } from "./main.js";
+import { state, show, zoom, pan, fit, redraw, relayout, take_process, whole } from "./main.js";
 import { json, name, named, place } from "./data.js";
 import { words } from "./activities.js";
 import { arrow_at } from "./arrows.js";
 import { gap_at } from "./gaps.js";
-import { left, paint, row, top } from "./draw.js";
+import { left, paint, row, top, y_in } from "./draw.js";
+import { describe as describe_answer } from "./sql.js";
 import { Svg } from "./svg.js";
 import { live } from "./live.js";
 import { point_at, set_mark } from "./measure.js";
 import { panel } from "./panel.js";
+import { describe as describe_plot } from "./plots.js";
 import { count, duration, marks, time } from "./text.js";
+import { describe_head, describe_packed, describe_run, strip, toggle } from "./tracks.js";
 
 const by_id = id => document.getElementById(id);
 const tip = by_id("tip");
@@ -18,7 +21,7 @@ const tip = by_id("tip");
 // Returns what to call when the tracks have been drawn: what is under a pointer that has not moved may be another thing.
 export function input(canvas, map, scroll) {
 	const time_at = x => state.from + (x - left) / (canvas.clientWidth - left) * (state.to - state.from);
-	const track_at = y => state.tracks.find(t => !t.hidden && y + scroll.scrollTop >= t.y && y + scroll.scrollTop < t.y + t.height);
+	const track_at = y => state.tracks.find(t => !t.hidden && (t.pinned || y >= state.pinned) && y >= y_in(t, scroll.scrollTop) && y < y_in(t, scroll.scrollTop) + t.height);
 
 	// Returns what is at a point: the track, and the bar if there is one.
 	function under(x, y) {
@@ -26,8 +29,12 @@ export function input(canvas, map, scroll) {
 		const arrow = x >= left && y > top && arrow_at(state, x, y);
 		if (arrow) return {track: state.tracks.find(t => t.track === arrow.track), bar: {...arrow, depth: 0, count: 1, arrow: true}};
 		if (!bars || x < left) return {track};
+		if (track.kind === "plot" || track.kind === "values") {
+			const i = bars.at(0, time_at(x), 3 * (state.to - state.from) / (canvas.clientWidth - left));
+			return i < 0 ? {track} : {track, bar: {track: track.track, depth: 0, begin: bars.begin[i], end: bars.end[i], count: 2, plot: i}};
+		}
 		const dots = track.kind === "event" || track.kind === "point";
-		const depth = dots ? 0 : Math.floor((y + scroll.scrollTop - track.y) / row);
+		const depth = dots ? 0 : Math.floor((y - y_in(track, scroll.scrollTop)) / row);
 		const i = bars.at(depth, time_at(x), (dots ? 4 : 2) * (state.to - state.from) / (canvas.clientWidth - left));
 		if (i < 0 || depth >= track.shown) return {track};
 		return {track, bar: {track: track.track, depth, begin: bars.begin[i], end: bars.end[i], busy: bars.busy[i], high: bars.high[i],
@@ -64,6 +71,9 @@ export function input(canvas, map, scroll) {
 	function describe(track, bar, call) {
 		const core = track.kind === "core", lines = [];
 		if (bar.arrow) return of_message(bar);
+		if (track.kind === "pack") return describe_packed(state.bars.get(track.track), bar.what).map((text, i) => line(text, !i));
+		if (track.kind === "values" || track.kind === "answer") return describe_answer(track, bar.plot ?? bar.what).map((text, i) => line(text, !i));
+		if (track.kind === "plot") return describe_plot(track, bar.plot).map((text, i) => line(text, !i));
 		if (track.kind === "activity") {
 			const bars = state.bars.get(track.track), i = bar.what;
 			if (bar.count > 1) return [line(count(bar.count) + " × " + track.name, true), line(duration(bar.busy * state.ns_per_tick) + " together, in " + duration((bar.end - bar.begin) * state.ns_per_tick))];
@@ -146,9 +156,10 @@ export function input(canvas, map, scroll) {
 	// Tells of what is at a point.
 	function point(x, y) {
 		const {track, bar} = under(x, y);
-		canvas.style.cursor = x < left && track && track.kind === "thread" ? "pointer" : "default";
+		canvas.style.cursor = x < left && track && (track.kind === "thread" || track.kind === "process") ? "pointer" : "default";
 		const gap = x >= left && y > top && gap_at(state, track, bar, time_at(x), 2 * (state.to - state.from) / (canvas.clientWidth - left));
-		if (gap) tell_gap(x, y, gap); else if (bar) tell(x, y, track, bar); else hush();
+		const lines = x >= left && track && !gap && (track.kind === "process" ? describe_head(track, time_at(x)) : track.kind === "thread" && state.switches && y >= y_in(track, scroll.scrollTop) + track.height - strip ? describe_run(track, time_at(x)) : null);
+		if (gap) tell_gap(x, y, gap); else if (lines) tell_gap(x, y, {key: lines.join("\0"), lines}); else if (bar) tell(x, y, track, bar); else hush();
 	}
 
 	const spot = e => { const r = canvas.getBoundingClientRect(); return [e.clientX - r.left, e.clientY - r.top]; };
@@ -160,6 +171,7 @@ export function input(canvas, map, scroll) {
 		canvas.focus({preventScroll: true});
 		if (x < left && y > top) {
 			const t = track_at(y);
+			if (t && t.kind === "process") toggle(t);
 			if (t && t.kind === "thread") { t.open = !t.open; relayout(); }
 			return;
 		}
@@ -205,7 +217,8 @@ export function input(canvas, map, scroll) {
 			if (was.select) { show(state.from, state.to); panel.selected(); }
 			return;
 		}
-		const {bar} = under(x, y);
+		const {track, bar} = under(x, y);
+		if (bar && track.kind === "pack") { if (bar.count === 1) take_process(state.bars.get(track.track).list[bar.what].pid); return; }
 		state.picked = bar || null;
 		panel.picked(bar);
 		redraw();
@@ -247,11 +260,11 @@ export function input(canvas, map, scroll) {
 		arrowup: () => { scroll.scrollTop -= 60; }, arrowdown: () => { scroll.scrollTop += 60; },
 		"/": () => by_id("search").focus(), "\\": () => by_id("filter").focus(),
 		"[": () => set_mark("a"), "]": () => set_mark("b"),
-		b: panel.bookmark, l: () => panel.open("list"), c: () => panel.open("call"), "?": () => by_id("keys").showModal(),
+		p: () => panel.open("plots"), q: () => panel.open("sql"), b: panel.bookmark, l: () => panel.open("list"), c: () => panel.open("call"), "?": () => by_id("keys").showModal(),
 		escape: () => { state.selection = state.picked = null; panel.selected(); still = null; hush(); show(state.from, state.to); },
 	};
 	document.addEventListener("keydown", e => {
-		if ((e.target.tagName === "INPUT" && e.target.type !== "checkbox") || e.ctrlKey || e.metaKey || e.altKey || by_id("keys").open) return;
+		if ((e.target.tagName === "INPUT" && e.target.type !== "checkbox") || /SELECT|TEXTAREA/.test(e.target.tagName) || e.ctrlKey || e.metaKey || e.altKey || by_id("keys").open) return;
 		const key = keys[e.key.toLowerCase()];
 		if (!key) return;
 		e.preventDefault();

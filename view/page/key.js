@@ -6,7 +6,7 @@ import { colour_index, palette, style_of } from "./draw.js";
 
 const box = document.getElementById("keybox"), button = document.getElementById("legend");
 
-const classes = [["core", "cores"], ["activity", "activities"], ["thread", "threads and their calls"], ["event", "events"], ["point", "tracepoints"],
+const classes = [["core", "cores"], ["activity", "activities"], ["plot", "values over time"], ["answer", "answers"], ["thread", "threads and their calls"], ["event", "events"], ["pack", "packed processes"], ["point", "tracepoints"],
 	["message", "messages summed up"], ["arrow", "arrows"]];
 
 function line(colour, text) {
@@ -21,11 +21,11 @@ function on_screen() {
 	const functions = new Map(), processes = new Map(), events = [];
 	for (const t of state.tracks) {
 		const b = state.bars.get(t.track);
-		if (!b || t.hidden) continue;
+		if (!b || t.hidden || t.kind === "process") continue;
 		if (t.kind === "event" || t.kind === "point") { if (b.n) events.push(t); continue; }
 		for (let i = 0; i < b.n; i++) {
 			const seen = Math.min(b.end[i], state.to) - Math.max(b.begin[i], state.from);
-			if (seen < 0 || t.kind === "message" || t.kind === "activity") continue;
+			if (seen < 0 || t.kind === "message" || t.kind === "activity" || t.kind === "plot" || t.kind === "pack" || t.kind === "answer" || t.kind === "values") continue;
 			const [map, id] = t.kind === "core" ? [processes, state.pid_of(b.what[i])] : [functions, b.what[i]];
 			map.set(id, (map.get(id) || 0) + seen);
 		}

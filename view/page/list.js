@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The list of what begins from a time on, one by one. Picking a row moves the picture, and moving the picture reloads the list.
-import { state, show, redraw, keep } from "./main.js";
+import { state, show, redraw, keep, take_process } from "./main.js";
 import { json } from "./data.js";
 import { duration, time } from "./text.js";
 
@@ -15,7 +15,7 @@ function kinds() {
 	return bits;
 }
 
-const track_of = row => state.tracks.find(t => t.track === row.track);
+const track_of = row => state.tracks.find(t => t.track === row.track) ?? (row.thread === undefined ? undefined : {kind: "thread", track: row.track, name: state.thread_name(row.thread)});
 const same = (row, p) => p && row.track === p.track && row.begin === p.begin && row.end === p.end && row.depth === p.depth;
 
 function where(t, row) {
@@ -23,7 +23,8 @@ function where(t, row) {
 		: t.kind === "event" || t.kind === "point" || t.kind === "core" ? state.thread_name(row.what) : t.name;
 }
 
-function pick(row, tr) {
+async function pick(row, tr) {
+	if (row.pid !== undefined && !state.tracks.some(t => t.track === row.track)) await take_process(row.pid);
 	state.picked = {track: row.track, depth: row.depth, begin: row.begin, end: row.end, what: row.what, flags: row.flags, count: 1};
 	for (const e of shown.querySelectorAll("[aria-selected]")) e.removeAttribute("aria-selected");
 	tr.setAttribute("aria-selected", "true");
@@ -33,7 +34,7 @@ function pick(row, tr) {
 	keep();
 }
 
-function add(tbody, some) {
+function add(tbody, some, picks = pick) {
 	for (const row of some) {
 		const tr = tbody.insertRow(), t = track_of(row);
 		if (!t) continue;
@@ -43,12 +44,12 @@ function add(tbody, some) {
 		tr.tabIndex = 0;
 		tr.dataset.begin = row.begin;
 		if (same(row, state.picked)) tr.setAttribute("aria-selected", "true");
-		tr.onclick = () => pick(row, tr);
-		tr.onkeydown = e => { if (e.key === "Enter") pick(row, tr); };
+		tr.onclick = () => picks(row, tr);
+		tr.onkeydown = e => { if (e.key === "Enter") picks(row, tr); };
 	}
 }
 
-function draw(where_to) {
+function empty() {
 	const table = document.createElement("table"), head = table.createTHead().insertRow(), body = table.createTBody();
 	for (const [i, title] of ["begins at", "takes", "where", "what"].entries()) {
 		const th = document.createElement("th");
@@ -56,6 +57,22 @@ function draw(where_to) {
 		if (i > 1) th.className = "left";
 		head.append(th);
 	}
+	return {table, body};
+}
+
+// Returns a table of rows that others have fetched, to which more can be added; picks(row): what a click does.
+export function rows_table(some, picks) {
+	const {table, body} = empty(), mine = (row, tr) => {
+		for (const e of body.querySelectorAll("[aria-selected]")) e.removeAttribute("aria-selected");
+		tr.setAttribute("aria-selected", "true");
+		picks(row);
+	};
+	add(body, some, mine);
+	return {table, add: more => add(body, more, mine), get length() { return body.rows.length; }};
+}
+
+function draw(where_to) {
+	const {table, body} = empty();
 	add(body, rows);
 	shown = body;
 	const more = document.createElement("button");

@@ -3,13 +3,16 @@
 import { fetch_activities, tracks as activity_tracks } from "./activities.js";
 import { ends } from "./arrows.js";
 import { bars, json, use_filter } from "./data.js";
-import { draw, draw_map, layout, left } from "./draw.js";
+import { draw, draw_map, layout, left, row, top } from "./draw.js";
 import { input } from "./input.js";
 import { key } from "./key.js";
 import { live } from "./live.js";
 import { measured } from "./measure.js";
 import { panel, take_notes } from "./panel.js";
+import { fetch_plots, recall as recall_plots, tracks as plot_tracks, words as plot_words } from "./plots.js";
+import { question, recall as recall_sql, restore, tracks as sql_tracks } from "./sql.js";
 import { count } from "./text.js";
+import { arrange, fetch_groups, is_server, order, recall as recall_tracks, strip, take as take_pid, unhide, words as track_words } from "./tracks.js";
 
 const by_id = id => document.getElementById(id);
 const canvas = by_id("line"), map = by_id("map"), scroll = by_id("scroll");
@@ -24,16 +27,49 @@ export const state = {
 	unfolded: new Set(),	// ids of threads that are to be unfolded when they come
 	hidden: new Set(),	// kinds of tracks that are not shown, and "arrow"
 	a: null, b: null,	// marks to measure between, in ticks
+	plots: [],		// values over time: plots.js
 	marks: [],		// bookmarks: {from, to, name}
 	notes: [],		// the same of the file, each with its id
 	arrows: [],		// the arrows that were drawn last
 	ends: {sent: new Set(), received: new Set(), together: []},	// of messages: arrows.js
 	tab: "functions",	// the tab of the panel
 	opened: false,		// it is open also when nothing is selected
-	pid_of: tid => state.pids.get(tid) ?? tid, pids: new Map(),
+	pid_of: tid => state.pids.get(tid) ?? (ask_who(tid), tid), pids: new Map(),
 	process_name: pid => state.processes.get(pid) ?? (state.threads.get(pid) || "process " + pid), processes: new Map(), numbers: new Map(),
-	thread_name: tid => state.threads.get(tid) ?? "thread " + tid, threads: new Map(),
+	thread_name: tid => state.threads.get(tid) ?? (ask_who(tid), "thread " + tid), threads: new Map(),
 };
+
+// ---- threads that the server has not told of, because there are so many
+
+const who = {wanted: new Set(), known: new Set(), asking: false};
+
+function ask_who(tid) {
+	if (!state.packed || who.known.has(tid) || tid >= 0xffff0000) return;
+	who.known.add(tid);
+	who.wanted.add(tid);
+	if (who.asking) return;
+	who.asking = true;
+	setTimeout(fetch_who, 20);
+}
+
+async function fetch_who() {
+	while (who.wanted.size) {
+		const some = [...who.wanted].slice(0, 200);
+		for (const tid of some) who.wanted.delete(tid);
+		try {
+			const got = await json("who", {ids: some.join(",")});
+			for (const tid in got) {
+				const [thread, pid, number, command] = got[tid];
+				state.threads.set(+tid, thread);
+				state.pids.set(+tid, pid);
+				state.numbers.set(pid, number);
+				if (!state.processes.has(pid)) state.processes.set(pid, (command.split(" ")[0].split("/").pop() || "process") + " " + number);
+			}
+		} catch { for (const tid of some) who.known.delete(tid); break; }
+		redraw();
+	}
+	who.asking = false;
+}
 
 // ---- drawing: at most once a frame
 
@@ -60,10 +96,33 @@ function resize() {
 
 let asked = "", asking = false, again = false;
 
-function seen() {
+
+// Puts the tracks into their order anew.
+export function rearrange() {
+	state.tracks = arrange(state.tracks);
+	relayout();
+}
+
+// Draws a process that the server has packed; null: as `take' says now.
+export async function take_process(pid) {
+	if (pid !== null) { take_pid(pid); order.folds.set(pid, false); }
+	await load(false);
+	const t = state.tracks.find(t => t.kind === "thread" && (t.pid || t.id) === pid);
+	if (t) reveal(t.track, 0);
+	if (state.tab === "tracks") panel.select();
+	keep();
+}
+
+// Makes the tracks anew that are not the server's.
+export function retrack() {
+	state.tracks = arrange([...state.tracks.filter(is_server), ...activity_tracks(), ...plot_tracks(), ...sql_tracks()]);
+	relayout();
+}
+
+function on_screen() {
 	const height = scroll.clientHeight, at = scroll.scrollTop;
-	return state.tracks.filter(t => t.kind !== "activity").filter(t => !t.hidden && (t.kind === "message" || t.kind === "event")
-		|| !t.hidden && t.y + t.height >= at - height / 2 && t.y <= at + height * 1.5);
+	return state.tracks.filter(t => !t.hidden && (t.pinned || t.kind === "message" || t.kind === "event" || (t.kind === "core" && state.switches)
+		|| t.y + t.height >= at - height / 2 && t.y <= at + height * 1.5));
 }
 
 function asked_window() {
@@ -75,7 +134,7 @@ function asked_window() {
 // Returns the state with the bars of all tracks, not only of those on the screen.
 export async function whole() {
 	const { from, to, cells } = asked_window(), found = new Map(state.bars);
-	const list = state.tracks.filter(t => !t.hidden && t.kind !== "activity");
+	const list = state.tracks.filter(t => !t.hidden && is_server(t));
 	for (let i = 0; i < list.length; i += 64) {
 		const some = list.slice(i, i + 64), depths = Math.max(1, ...some.map(t => t.shown));
 		for (const [track, b] of await bars(from, to, cells, some.map(t => t.track), depths)) found.set(track, b);
@@ -85,7 +144,7 @@ export async function whole() {
 
 export async function fetch_bars() {
 	const { from, to, cells } = asked_window();
-	const list = seen(), wanted = [from, to, cells, list.map(t => t.track + ":" + t.shown), state.records, state.filter].join();
+	const list = on_screen().filter(is_server).slice(0, 1000), wanted = [from, to, cells, plot_words(), on_screen().filter(t => t.kind === "process" || t.kind === "pack").map(t => t.id), list.map(t => t.track + ":" + t.shown), state.records, state.filter].join();
 	// asked first: an answer that is still to come, for another window, replaces the bars that are there
 	if (asking) { again = true; return; }
 	if (wanted === asked) return;
@@ -97,9 +156,11 @@ export async function fetch_bars() {
 			for (const [track, b] of got) state.bars.set(track, b);
 			state.ends = ends(state);
 			if (await fetch_activities(from, to, cells)) {
-				state.tracks = [...state.tracks.filter(t => t.kind !== "activity"), ...activity_tracks()].sort((a, b) => order[a.kind] - order[b.kind] || a.pid - b.pid || a.id - b.id);
+				state.tracks = arrange([...state.tracks.filter(t => t.kind !== "activity"), ...activity_tracks()]);
 				resize();
 			}
+			await fetch_plots(from, to, cells);
+			if (await fetch_groups(from, to, cells, on_screen())) resize();
 			asked = wanted;
 			say("");
 			key.update();
@@ -147,6 +208,21 @@ export function fit() {
 	else show(0, state.length);
 }
 
+// Scrolls to a depth of a track, and unfolds it and shows its kind if need be.
+export function reveal(track, depth) {
+	const t = state.tracks.find(t => t.track === track);
+	if (!t) return;
+	state.hidden.delete(t.kind);
+	unhide(t);
+	layout(state);
+	if (depth >= t.shown && t.kind === "thread") t.open = true;
+	relayout();
+	const y = t.y + depth * row, high = scroll.clientHeight;
+	if (t.pinned) return;
+	if (y < scroll.scrollTop + top || y + 2 * row > scroll.scrollTop + high) scroll.scrollTop = Math.max(0, y - high / 3);
+	redraw();
+}
+
 export function relayout() {
 	resize();
 	asked = "";
@@ -173,6 +249,9 @@ export function keep() {
 	for (const m of ["a", "b"]) if (state[m] !== null) q.set(m, state[m]);
 	const p = state.picked, of = p && p.count === 1 && (state.tracks.find(t => t.track === p.track) ?? (p.key?.startsWith("thread") ? {kind: "thread", id: Number(p.key.slice(6))} : null));
 	if (of && of.kind === "thread") q.set("call", [of.id, p.depth, p.begin, p.end, p.what, p.flags ?? 0].join("-"));
+	track_words(q);
+	if (question()) q.set("ask", question());
+	for (const w of plot_words()) q.append("plot", w);
 	for (const m of state.marks) q.append("mark", m.from + "-" + m.to + "-" + m.name);
 	const hash = "#" + q, now = performance.now();
 	if (hash === location.hash) return;
@@ -182,6 +261,8 @@ export function keep() {
 	else history.pushState(null, "", hash);
 	Object.assign(said, {still, at: now});
 }
+
+let first_recall = true;
 
 function recall() {
 	const q = new URLSearchParams(location.hash.slice(1));
@@ -196,6 +277,11 @@ function recall() {
 	for (const m of ["a", "b"]) state[m] = /^\d+$/.test(q.get(m) ?? "") ? Math.min(state.length, Number(q.get(m))) : null;
 	state.selection = selection.length === 2 && selection[1] > selection[0] ? selection : null;
 	by_id("search").value = q.get("search") || "";
+	if (recall_tracks(q) && !first_recall) load(false);
+	first_recall = false;
+	recall_plots(q.getAll("plot"));
+	recall_sql(q.get("ask") || "");
+	state.tracks = arrange([...state.tracks.filter(t => t.kind !== "plot"), ...plot_tracks()]);
 	state.hidden = new Set((q.get("hidden") || "").split(".").filter(Boolean));
 	state.marks = q.getAll("mark").map(m => m.match(/^(\d+)-(\d+)-(.*)$/)).filter(Boolean).map(m => ({from: +m[1], to: +m[2], name: m[3]}));
 	resize();
@@ -216,26 +302,26 @@ window.addEventListener("hashchange", () => {
 
 // ---- the trace
 
-const order = {core: 0, activity: 0.5, thread: 1, message: 2, event: 3, point: 4};
+const asked_tracks = () => order.take.size ? {take: [...order.take].join(",")} : {};
 
 function take(trace) {
 	// with another filter, tracks have other numbers
 	const key_of = t => t.kind + t.id, open = new Set(state.tracks.filter(t => t.open).map(key_of)), held = state.picked && state.tracks.find(t => t.track === state.picked.track);
 	if (held) state.picked.key = key_of(held);
-	Object.assign(state, {ns_per_tick: trace.ns_per_tick, records: trace.live ? trace.total : trace.records, total: trace.total,
+	Object.assign(state, {packed: trace.packed ?? 0, packed_threads: trace.packed_threads ?? 0, ns_per_tick: trace.ns_per_tick, records: trace.live ? trace.total : trace.records, total: trace.total,
 		complete: trace.complete, failed: trace.error, live: trace.live, losses: trace.losses, pauses: trace.pauses, held: trace.held || [], unhooked: trace.unhooked || 0, switches: trace.switches});
 	panel.changed();
 	const whole = state.from === 0 && state.to === state.length && (!trace.live || live.following());
 	state.length = Math.max(1, trace.length);
 	if (whole) state.to = state.length;
-	state.tracks = (trace.error ? [] : [...trace.tracks, ...activity_tracks()]).map(t => ({...t, open: open.has(key_of(t)) || (t.kind === "thread" && state.unfolded.delete(t.id))}))
-		.sort((a, b) => order[a.kind] - order[b.kind] || a.pid - b.pid || a.id - b.id);
+	state.tracks = arrange(trace.error ? [] : [...trace.tracks.map(t => ({...t, open: open.has(key_of(t)) || (t.kind === "thread" && state.unfolded.delete(t.id))})), ...activity_tracks(), ...plot_tracks(), ...sql_tracks()]);
 	// the picked call's thread may be filtered out, and come back
 	if (state.picked?.key) state.picked.track = state.tracks.find(t => key_of(t) === state.picked.key)?.track ?? -1;
 	for (const p of trace.processes) state.numbers.set(p.pid, p.number);
 	for (const p of trace.processes) state.processes.set(p.pid, (p.name.split(" ")[0].split("/").pop() || "process") + " " + p.number);
 	for (const t of state.tracks) if (t.kind === "thread") { state.pids.set(t.id, t.pid || t.id); state.threads.set(t.id, t.name); }
 	for (const t of trace.threads) { state.pids.set(t.tid, t.pid || t.tid); state.threads.set(t.tid, t.name); }
+	state.tracks = arrange(state.tracks);
 	by_id("title").textContent = trace.name;
 	document.title = trace.name + " – devtrace";
 	if (trace.not_kept) by_id("progress").title = "the summary is not kept: " + trace.not_kept;
@@ -260,10 +346,11 @@ async function load(first) {
 	delete document.documentElement.dataset.ready;
 	for (;;) {
 		try {
-			const trace = await json("trace");
+			const trace = await json("trace", asked_tracks());
 			if (turn !== turns) return;
 			wrong("");
 			if (trace.error) wrong("nothing is drawn: " + trace.error);
+			else doubt(trace);
 			take(trace);
 			if (first) { json("notes").then(take_notes, () => {}); recall(); measured(); panel.open(state.tab, state.opened || state.tab !== "functions"); panel.search(); }
 			else if (state.selection || state.opened || state.tab === "list") panel.select();
@@ -299,7 +386,7 @@ export async function news() {
 	do {
 		more = false;
 		try {
-			take(await json("trace"));
+			take(await json("trace", asked_tracks()));
 			resize();
 			await fetch_bars();
 			await fetch_map();
@@ -316,6 +403,13 @@ function wrong(text) {
 	by_id("wrong").hidden = !text;
 }
 
+// Says what the filter names that there is not, and whether it leaves nothing.
+function doubt(trace) {
+	if (!state.filter) return;
+	const none = of => trace.complete && !trace.tracks.some(t => t.count && (!of || t.kind === of)), what = none() ? "nothing" : trace.calls && none("thread") ? "no call" : "";
+	wrong([what && what + " in the trace matches “" + state.filter + "”", ...trace.unmet].filter(Boolean).join("; "));
+}
+
 // Sets the filter; a wrong one is reported, and changes nothing.
 export async function filter_by(text) {
 	by_id("filter").value = text;
@@ -328,6 +422,7 @@ export async function filter_by(text) {
 	state.filter = text;
 	use_filter(text);
 	state.bars.clear();
+	restore();
 	asked = "";
 	keep();
 	await load(false);

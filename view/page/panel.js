@@ -2,10 +2,14 @@
 // The panel below the picture: tables of the selected range, the list, bookmarks; and the search.
 import { state, show, redraw, keep, filter_by } from "./main.js";
 import { change_note, json } from "./data.js";
+import { search as find, show_found, step } from "./find.js";
 import { show_heat } from "./heat.js";
 import { list } from "./list.js";
+import { show_plots } from "./plots.js";
+import { is_question, notes_changed, show_sql } from "./sql.js";
 import { show_table } from "./tables.js";
 import { show_ways } from "./ways.js";
+import { show_tracks } from "./tracks.js";
 import { why } from "./why.js";
 import { count, duration, time } from "./text.js";
 
@@ -13,8 +17,8 @@ const by_id = id => document.getElementById(id);
 const most = 500;	// rows in a table
 
 // The tabs, and their titles; those that show_ways() draws.
-const tabs = {functions: "functions", threads: "threads", processes: "processes", cores: "cores", modules: "modules", events: "events", flame: "flame", down: "top-down", up: "bottom-up", heat: "heat map",
-	list: "list", call: "call", marks: "bookmarks", unhooked: "not hooked"};
+const tabs = {functions: "functions", threads: "threads", processes: "processes", cores: "cores", modules: "modules", events: "events", flame: "flame", down: "top-down", up: "bottom-up", heat: "heat map", plots: "plots", tracks: "tracks", sql: "SQL",
+	list: "list", found: "found", call: "call", marks: "bookmarks", unhooked: "not hooked"};
 const ways = new Set(["flame", "down", "up"]);
 
 let asked = 0;
@@ -38,6 +42,7 @@ async function change(args, then = () => {}) {
 export function take_notes(list) {
 	state.notes = list.map(n => ({id: n.id, from: n.begin, to: n.end, name: n.text}));
 	if (state.tab === "marks") marks();
+	notes_changed();
 	redraw();
 }
 
@@ -57,7 +62,7 @@ function mark_row(body, mark) {
 
 function marks() {
 	const t = document.createElement("table"), body = t.createTBody();
-	for (const mark of [...state.notes, ...state.marks]) mark_row(body, mark);
+	for (const mark of [...state.notes.filter(n => !is_question(n)), ...state.marks]) mark_row(body, mark);
 	by_id("range").textContent = "";
 	by_id("table").replaceChildren(body.rows.length ? t : "B keeps what is shown, or selected");
 }
@@ -134,6 +139,10 @@ async function select() {
 		by_id("range").textContent = "";
 		return why.load(by_id("table"), () => state.tab === "call");
 	}
+	if (state.tab === "sql") return show_sql(into, by_id("range"));
+	if (state.tab === "tracks") return show_tracks(into, by_id("range"));
+	if (state.tab === "plots") return show_plots(into, by_id("range"));
+	if (state.tab === "found") return show_found(into, by_id("range"), left_out_rows).catch(e => { into.textContent = e.message; });
 	if (state.tab === "list") return list.load(by_id("table"), by_id("range"), state.picked ? state.picked.begin : range ? range[0] : Math.max(0, state.from));
 	if (!range && !state.opened) {
 		by_id("range").textContent = "";
@@ -187,50 +196,13 @@ function moved(picked) {
 
 let waiting = 0;
 
-async function search() {
-	const text = by_id("search").value.trim();
-	if (!text) {
-		state.found = new Set();
-		by_id("found").textContent = "";
-		redraw();
-		return;
-	}
-	try {
-		const some = await json("search", {text});
-		if (by_id("search").value.trim() !== text) return;
-		state.found = new Set(some.map(([id]) => id));
-		if (!state.found.size) state.found.add(-1);	// nothing was found: everything is dimmed
-		const {rows} = await left_out_rows(), left = rows.filter(([name]) => name.toLowerCase().includes(text.toLowerCase())).length;
-		if (by_id("search").value.trim() !== text) return;
-		by_id("found").textContent = (some.length === 1 ? "1 function" : count(some.length) + (some.length === 1000 ? " or more" : "") + " functions") + (left ? ", " + count(left) + " not hooked" : "");
-	} catch (e) {
-		by_id("found").textContent = e.message;
-	}
-	redraw();
-}
-
-// Moves to the next bar of a function that was found, among the bars that the server has sent.
-function step(forward) {
-	const middle = (state.from + state.to) / 2, from = state.picked ? state.picked.begin : middle;
-	let best = null;
-	for (const [track, b] of state.bars)
-		if (state.tracks.find(t => t.track === track)?.kind === "thread")
-			for (let i = 0; i < b.n; i++) {
-				if (!state.found.has(b.what[i]) || (forward ? b.begin[i] <= from : b.begin[i] >= from)) continue;
-				if (!best || (forward ? b.begin[i] < best.begin : b.begin[i] > best.begin))
-					best = {track, depth: b.depth[i], begin: b.begin[i], end: b.end[i], count: b.count[i], what: b.what[i]};
-			}
-	if (!best) { by_id("found").textContent = "no more " + (forward ? "later" : "earlier") + " near here"; return; }
-	state.picked = best;
-	const span = Math.max(state.to - state.from, (best.end - best.begin) * 1.2), at = (best.begin + best.end) / 2;
-	show(at - span / 2, at + span / 2);
-}
+const search = () => find(left_out_rows, () => { if (state.tab === "found") select(); });
 
 function begin() {
 	const field = by_id("search");
 	field.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(search, 120); });
 	field.addEventListener("keydown", e => {
-		if (e.key === "Enter") step(!e.shiftKey);
+		if (e.key === "Enter") { clearTimeout(waiting); search().then(() => step(!e.shiftKey)); }
 		if (e.key === "Escape") { field.value = ""; search(); field.blur(); }
 	});
 	by_id("next").onclick = () => step(true);

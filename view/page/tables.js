@@ -20,8 +20,8 @@ export const tables = {
 
 const whole_only = new Set(["mean", "min", "p50", "p99", "max"]);	// are known only of calls that end in the range
 const times = new Set(["total", "self", "busy", ...whole_only]);
-const pattern = text => text.replace(/[*?[\]\\]/g, "\\$&");
-const quote = text => /[\s"]/.test(text) ? '"' + text.replaceAll('"', "?") + '"' : text;
+export const pattern = text => text.replace(/[*?[\]\\]/g, "\\$&");
+export const quote = text => /[\s"]/.test(text) ? '"' + text.replaceAll('"', "?") + '"' : text;
 
 let got = null, order = {}, asked = 0, words = "";
 
@@ -58,8 +58,12 @@ const makers = {
 // Returns the rows of a table as they are sorted and filtered.
 function rows_of(tab) {
 	const [from, to] = range(), span = Math.max(1, to - from), by = order[tab] ??= {key: tables[tab].by, up: false}, number = v => typeof v === "string" ? Number(v) || 0 : v;
-	const of = kind => got.tracks.map(r => ({...r, t: state.tracks.find(t => t.track === r.track), share: r.busy / span})).filter(r => r.t?.kind === kind).map(r => ({...r, name: r.t.name}));
-	const rows = makers[tab](of, span), text = words.toLowerCase();
+	const tracks = new Map(state.tracks.map(t => [t.track, t]));
+	const of = kind => got.tracks.map(r => ({...r, t: tracks.get(r.track), share: r.busy / span})).filter(r => r.t?.kind === kind).map(r => ({...r, name: r.t.name}));
+	const rows = makers[tab](of, span), packed = got.tracks.filter(r => !tracks.has(r.track));
+	// threads of processes that are packed have no tracks here
+	if ((tab === "threads" || tab === "processes") && packed.length) rows.push({name: "threads of packed processes: " + count(packed.length), threads: packed.length, word: "", count: packed.reduce((n, r) => n + r.count, 0), busy: packed.reduce((n, r) => n + r.busy, 0), share: packed.reduce((n, r) => n + r.busy, 0) / span});
+	const text = words.toLowerCase();
 	return rows.filter(r => r.name.toLowerCase().includes(text))
 		.sort((a, b) => (by.up ? 1 : -1) * (by.key === "name" ? a.name.localeCompare(b.name) : number(a[by.key]) - number(b[by.key])) || a.name.localeCompare(b.name));
 }
