@@ -78,7 +78,8 @@ static int by_name(const void *a, const void *b)
 static struct sum *sum_of(struct table *t, char *name)
 {
 	struct sum wanted = {.name = name}, *new;
-	struct sum *const *found = tfind(&wanted, &t->tree, by_name), **more;
+	struct sum *const *found = tfind(&wanted, &t->tree, by_name);
+	struct sum **more;
 
 	if (found)
 		return *found;
