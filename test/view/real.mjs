@@ -183,12 +183,14 @@ await test("PostgreSQL: a search goes from one execution to the next", async () 
 	await page.keyboard.press("/");
 	await page.keyboard.type("standard_ExecutorRun");
 	await page.waitForFunction(() => /function/.test(document.getElementById("found").textContent));
+	const picked = other => page.waitForFunction(async other => { const p = (await import("./main.js")).state.picked; return p && p.begin !== other; }, other, {timeout: 20000});
+	const at = /; at /, says = () => page.waitForFunction(at => new RegExp(at).test(document.getElementById("found").textContent), at.source);
 	await page.keyboard.press("Enter");
+	await picked(undefined);
+	await says();	// until then another Enter does nothing
 	const first = (await state()).picked;
-	ok(first, "nothing is picked");
 	await page.keyboard.press("Enter");
-	const second = (await state()).picked;
-	ok(second.begin !== first.begin, "the next one");
+	await picked(first.begin);
 	await page.keyboard.press("Escape");
 });
 
