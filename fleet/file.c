@@ -177,7 +177,7 @@ int dt_fleet_write(const struct dt_fleet *f, const char *path, bool beside, stru
 bool dt_fleet_is(const char *path)
 {
 	char head[100] = {0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	bool is = fd >= 0 && read(fd, head, sizeof(head)) == sizeof(head) &&
 		  !memcmp(head, "SQLite format 3", 16) && !memcmp(head + 68, "dtfl", 4);
 
