@@ -24,14 +24,16 @@
  * is not believed. */
 enum dt_fate { DT_FATE_IMPLIED, DT_FATE_DECIDES, DT_FATE_NOT_USED };
 
+struct dt_net;
+
 struct dt_align {
 	uint32_t clocks, reference;
 	struct dt_aligned_clock *clock;
 	struct dt_contradiction *contradiction;
 	size_t contradictions;
-	uint8_t *fate; /* of each piece of evidence: enum dt_fate */
-	double wander; /* the one that was needed, at least the assumed one */
-	void *net;     /* for dt_align_order() */
+	uint8_t *fate;	    /* of each piece of evidence: enum dt_fate */
+	double wander;	    /* the one that was needed, at least the assumed one */
+	struct dt_net *net; /* for dt_align_order() */
 };
 
 /*

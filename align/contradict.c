@@ -74,7 +74,8 @@ static int read_circle(struct circle *k, const struct dt_net *g, uint32_t at)
 	return 0;
 }
 
-struct dt_net *dt_case_graph(struct dt_case *c, struct dt_error *e)
+/* Makes the net of what is believed. NULL: *e says that memory is out. */
+static struct dt_net *make_net(struct dt_case *c, struct dt_error *e)
 {
 	struct dt_net *g = NULL;
 
@@ -223,6 +224,13 @@ static int find_core(struct dt_case *c, const bool *use, struct core *k, int64_t
 	return 0;
 }
 
+/* Says that find_core() is to look at all of a clock. */
+static void leave_whole(int64_t *from, int64_t *to)
+{
+	*from = 0;
+	*to = -1;
+}
+
 /*
  * Reads a cycle that is as short as can be. First by the evidence that is used; then by all that is
  * said about the times that this has found, since what follows from other evidence if no clock has
@@ -240,7 +248,7 @@ static int shortest_circle(struct dt_case *c, struct circle *to)
 	if (!from || !until || !use)
 		goto out;
 	for (uint32_t i = 0; i < c->clocks; i++)
-		until[i] = (from[i] = 0) - 1;
+		leave_whole(&from[i], &until[i]);
 	if (find_core(c, c->use, &k, from, until))
 		goto out;
 	for (size_t i = 0; i < c->n; i++) {
@@ -252,7 +260,7 @@ static int shortest_circle(struct dt_case *c, struct circle *to)
 	}
 	for (uint32_t i = 0; i < c->clocks; i++)
 		if (from[i] == until[i])
-			until[i] = (from[i] = 0) - 1;
+			leave_whole(&from[i], &until[i]);
 	free_core(&k);
 	if (find_core(c, use, &k, from, until))
 		goto out;
@@ -364,7 +372,7 @@ struct dt_net *dt_case_settle(struct dt_case *c, struct dt_error *e)
 	bool changed;
 
 	for (;;) {
-		g = dt_case_graph(c, e);
+		g = make_net(c, e);
 		if (!g)
 			return NULL;
 		if (dt_net_possible(g, &at)) {

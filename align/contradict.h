@@ -27,7 +27,4 @@ struct dt_case {
  * none. Returns the net of what is left; NULL: *e says why. */
 struct dt_net *dt_case_settle(struct dt_case *c, struct dt_error *e);
 
-/* Makes the net of what is left anew. */
-struct dt_net *dt_case_graph(struct dt_case *c, struct dt_error *e);
-
 #endif

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analyse/window-work.h"
+#include "process/now.h"
 
 static bool is_wanted(const struct dt_hits *h, uint32_t function, uint32_t flags)
 {
@@ -284,14 +284,6 @@ static int conclude(struct finding *f, size_t n, uint64_t limit, bool ended, uin
 	return rc < 0 ? -1 : !ended;
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /*
  * A call that begins at `at' or later ends there or later. When a region has been read, all that
  * begin before its end are known: they have ended, or are open behind it.
@@ -299,7 +291,7 @@ static double now(void)
 static int find_later(struct finding *f, size_t n, double seconds, uint64_t *at, struct dt_error *e)
 {
 	const struct dt_pyramid *p = f->w->pyramid;
-	double begun = now();
+	double begun = dt_now_s();
 
 	for (size_t i = dt_pyramid_region(p, f->at); i < p->regions; i++) {
 		size_t before = f->list->n;
@@ -310,7 +302,7 @@ static int find_later(struct finding *f, size_t n, double seconds, uint64_t *at,
 		if (read_region(f, i, false, e) < 0)
 			return -1;
 		full = f->list->n - before >= n || f->list->n >= n + p->lates;
-		if (i + 1 < p->regions && (full || now() - begun > seconds)) {
+		if (i + 1 < p->regions && (full || dt_now_s() - begun > seconds)) {
 			take_open(f, i);
 			if (f->no_memory)
 				return dt_window_no_memory(e);
@@ -337,12 +329,13 @@ static int find_earlier(struct finding *f, size_t n, double seconds, uint64_t *a
 {
 	const struct dt_pyramid *p = f->w->pyramid;
 	size_t first = dt_pyramid_region(p, f->at);
-	double begun = now();
+	double begun = dt_now_s();
 
 	for (size_t i = first + 1; i-- > 0;) {
 		if (i < first && !f->h->ending[i])
 			continue;
-		if (i < first && (has_since(f, p->region[i].end, n) || now() - begun > seconds))
+		if (i < first &&
+		    (has_since(f, p->region[i].end, n) || dt_now_s() - begun > seconds))
 			return conclude(f, n, p->region[i].end, false, at, e);
 		if (read_region(f, i, i == first, e) < 0)
 			return -1;

@@ -5,11 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analyse/same.h"
 #include "analyse/window-work.h"
 #include "filter/operand.h"
+#include "process/now.h"
 #include "store/store.h"
 
 #define READ_MOST 1000000 /* records: of a range that has no more, the calls are read each time */
@@ -356,6 +356,13 @@ static int read_run(struct dt_plot *g, struct dt_windows *w, size_t first, size_
 {
 	int rc;
 
+	/* what an earlier attempt has left that failed */
+	for (size_t i = first; i <= last; i++)
+		for (unsigned k = 0; k < g->kept[i].n; k++) {
+			struct dt_plot_cell *c = &g->kept[i].cell[k];
+
+			*c = (struct dt_plot_cell){.begin = c->begin, .end = c->end};
+		}
 	g->asked = NULL;
 	g->first = first;
 	g->last = last;
@@ -372,25 +379,19 @@ static int read_run(struct dt_plot *g, struct dt_windows *w, size_t first, size_
 	return rc;
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Gets to know the regions from first to before end, as many as there is time for. */
 static int know_regions(struct dt_plot *g, struct dt_windows *w, size_t first, size_t end,
 			double seconds, struct dt_error *e)
 {
 	struct dt_stats t = {0};
-	double begun = now();
+	double begun = dt_now_s();
+	size_t i = first;
 	int rc = 0;
 
-	for (size_t i = first, run;
-	     rc == 0 && i < end && now() - begun<seconds; i = run> i ? run : i + 1) {
-		for (run = i; rc == 0 && run < end && run < i + RUN; run++) {
+	while (rc == 0 && i < end && dt_now_s() - begun < seconds) {
+		size_t run = i; /* from i to before this one, the records have to be read */
+
+		for (; run < end && run < i + RUN; run++) {
 			if (!g->kept[run].known && !g->kept[run].cell)
 				rc = know(g, w, run, &t, e);
 			if (rc < 0 || g->kept[run].known)
@@ -398,6 +399,7 @@ static int know_regions(struct dt_plot *g, struct dt_windows *w, size_t first, s
 		}
 		if (rc == 0 && run > i)
 			rc = read_run(g, w, i, run - 1, e);
+		i = run > i ? run : i + 1;
 	}
 	dt_stats_free(&t);
 	return rc;

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analyse/reason.h"
+#include "process/now.h"
 
 static uint32_t first_row(const uint32_t *first, uint32_t rows, uint32_t function)
 {
@@ -108,14 +108,6 @@ static int by_ticks(const void *a, const void *b)
 	return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static bool has_some(const struct candidates *x, const struct dt_stats *t)
 {
 	for (uint32_t k = 0; k < t->functions; k++)
@@ -132,14 +124,14 @@ static int collect(struct candidates *x, const struct dt_pyramid *p, struct dt_w
 {
 	struct dt_bytes scratch = {0};
 	struct dt_stats t = {0};
-	double begun = now();
+	double begun = dt_now_s();
 	unsigned read = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < p->regions && rc == 0; i++) {
 		const struct dt_region *r = &p->region[i];
 
-		if (x->n && read >= REGIONS && now() - begun > seconds)
+		if (x->n && read >= REGIONS && dt_now_s() - begun > seconds)
 			break;
 		if (!r->stats)
 			continue;

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "process/now.h"
 #include "sql/writing.h"
 
 #define SECONDS 20	     /* that an answer may take */
@@ -32,14 +32,6 @@ struct dt_asking {
 	struct dt_json answer; /* "columns":[...],"rows":[...],... */
 	size_t rows;
 };
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- what is allowed ---- */
 
@@ -68,7 +60,7 @@ static int is_over(void *ctx)
 {
 	struct dt_asking *a = ctx;
 
-	return atomic_load(&a->stop) || now() - a->begun > SECONDS;
+	return atomic_load(&a->stop) || dt_now_s() - a->begun > SECONDS;
 }
 
 /* Has SQLite make the tables, for which it asks as for a statement that makes them. */
@@ -279,7 +271,7 @@ static int ask(void *ctx, const char *text, uint64_t *number, struct dt_error *e
 	a->text = strdup(text);
 	if (!a->text)
 		return dt_fail(e, "out of memory");
-	a->begun = now();
+	a->begun = dt_now_s();
 	a->running = true;
 	rc = pthread_create(&a->thread, NULL, run, a);
 	a->running = a->joinable = !rc;
@@ -297,7 +289,7 @@ static bool asked(void *ctx, uint64_t number, struct dt_json *out)
 	running = a->running;
 	pthread_mutex_unlock(&a->lock);
 	dt_json_print(out, "{\"done\":%s,\"seconds\":%.2f", running ? "false" : "true",
-		      running ? now() - a->begun : 0);
+		      running ? dt_now_s() - a->begun : 0);
 	if (!running) {
 		dt_json_print(out, ",");
 		if (a->answer.failed)

@@ -7,6 +7,7 @@
 
 #include "cmd/open.h"
 #include "elf/debug-cache.h"
+#include "process/now.h"
 #include "process/threads.h"
 #include "symbols/debuginfod.h"
 

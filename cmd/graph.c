@@ -3,8 +3,10 @@
 #include "analyse/feed.h"
 #include "cmd/graph-work.h"
 
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "analyse/graph.h"
 #include "analyse/same.h"
@@ -301,12 +303,12 @@ static bool is_file(const char *word)
 	static const char head[] = "SQLite format 3";
 	char begin[sizeof(head)] = "";
 	size_t n = strlen(word);
-	FILE *f = fopen(word, "re");
+	int fd = open(word, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* it may be a FIFO */
 
-	if (f) {
-		if (fread(begin, 1, sizeof(begin), f) < sizeof(begin))
+	if (fd >= 0) {
+		if (read(fd, begin, sizeof(begin)) < (ssize_t)sizeof(begin))
 			begin[0] = '\0';
-		fclose(f);
+		close(fd);
 	}
 	return !memcmp(begin, head, sizeof(head)) || strchr(word, '/') ||
 	       (n > 3 && !strcmp(word + n - 3, ".db"));

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cmd/open.h"
+#include "process/now.h"
 #include "process/threads.h"
 
 /* ---- a log, as a file ---- */

@@ -72,15 +72,25 @@ static int add_known(struct merge *m, struct dt_fleet_marker k)
 	return 0;
 }
 
-/* Returns the trace of that name; n: there is none, which is reported. */
+/* Returns the trace of that name; n: there is none, or several, which is reported. */
 static uint32_t find(const struct merge *m, const char *name, size_t length)
 {
+	uint32_t found = m->n;
+
 	for (uint32_t i = 0; i < m->n; i++) {
 		const char *own = m->name[i] ? m->name[i] : dt_reader_meta(m->reader[i], "host");
 
-		if (own && strlen(own) == length && !strncmp(own, name, length))
-			return i;
+		if (!own || strlen(own) != length || strncmp(own, name, length))
+			continue;
+		if (found < m->n) {
+			dt_cmd_fail("%s and %s are both of '%s': give them names, as NAME=%s",
+				    m->path[found], m->path[i], own, m->path[found]);
+			return m->n;
+		}
+		found = i;
 	}
+	if (found < m->n)
+		return found;
 	dt_cmd_fail("there is no machine '%.*s': name a trace so, as %.*s=FILE", (int)length, name,
 		    (int)length, name);
 	return m->n;

@@ -17,6 +17,7 @@
 #include "cmd/open.h"
 #include "cmd/recording.h"
 #include "cmd/top.h"
+#include "process/now.h"
 #include "process/threads.h"
 
 #define PATIENCE_NS 300000000u /* for the table to end when it has been told to */

@@ -18,6 +18,7 @@
 #include "cmd/table.h"
 #include "cmd/top.h"
 #include "core/plain.h"
+#include "process/now.h"
 #include "store/left-out.h"
 #include "process/threads.h"
 

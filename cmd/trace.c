@@ -18,6 +18,7 @@
 #include "core/device-words.h"
 #include "process/launch.h"
 #include "process/needed.h"
+#include "process/now.h"
 #include "process/status.h"
 #include "process/rights.h"
 #include "symbols/debuginfod.h"

@@ -8,6 +8,7 @@
 #include "cmd/open.h"
 #include "cmd/tui-work.h"
 #include "filter/times.h"
+#include "process/now.h"
 #include "process/threads.h"
 
 #define LEAST_ROWS    6

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/tui-work.h"
+#include "process/now.h"
 #include "process/threads.h"
 #include "show/words.h"
 #include "view/entries.h"

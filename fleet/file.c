@@ -31,8 +31,8 @@ static const char *const kinds[] = {"marker", "realtime", "message", "ping"};
 static const char *const fates[] = {"implied", "decides", "not believed"};
 static const char *const breaks[] = {"step", "perhaps", "false"};
 
-/* Binds values by a format: i, int64; d, double; s, text; 0, NULL. Runs the statement. */
-static int put(sqlite3 *db, sqlite3_stmt *q, const char *format, ...)
+/* Binds values by a format: i, int64; d, double; s, text. Runs the statement. */
+static int put(sqlite3_stmt *q, const char *format, ...)
 {
 	va_list ap;
 	int rc;
@@ -48,30 +48,29 @@ static int put(sqlite3 *db, sqlite3_stmt *q, const char *format, ...)
 	va_end(ap);
 	rc = sqlite3_step(q);
 	sqlite3_reset(q);
-	(void)db;
 	return rc == SQLITE_DONE ? 0 : -1;
 }
 
-static int write_meta(const struct dt_fleet *f, sqlite3 *db, sqlite3_stmt *q)
+static int write_meta(const struct dt_fleet *f, sqlite3_stmt *q)
 {
 	char text[40];
 
 	snprintf(text, sizeof(text), "%u", f->reference);
-	if (put(db, q, "ss", "reference", text))
+	if (put(q, "ss", "reference", text))
 		return -1;
 	snprintf(text, sizeof(text), "%.9g", f->rate);
-	if (put(db, q, "ss", "rate", text))
+	if (put(q, "ss", "rate", text))
 		return -1;
 	snprintf(text, sizeof(text), "%.9g", f->wander);
-	return put(db, q, "ss", "wander", text);
+	return put(q, "ss", "wander", text);
 }
 
-static int write_hosts(const struct dt_fleet *f, sqlite3 *db, sqlite3_stmt *q, bool beside)
+static int write_hosts(const struct dt_fleet *f, sqlite3_stmt *q, bool beside)
 {
 	for (uint32_t i = 0; i < f->hosts; i++) {
 		const struct dt_fleet_host *h = &f->host[i];
 		char *path = beside ? strdup(h->path) : realpath(h->path, NULL);
-		int rc = put(db, q, "isssiidiii", (int64_t)i, h->name, path ? path : h->path,
+		int rc = put(q, "isssiidiii", (int64_t)i, h->name, path ? path : h->path,
 			     h->boot_id, (int64_t)h->clock, (int64_t)h->zero, h->ns_per_tick,
 			     (int64_t)h->first, (int64_t)h->last, (int64_t)h->records);
 
@@ -82,14 +81,13 @@ static int write_hosts(const struct dt_fleet *f, sqlite3 *db, sqlite3_stmt *q, b
 	return 0;
 }
 
-static int write_knots(const struct dt_fleet *f, sqlite3 *db, sqlite3_stmt *q)
+static int write_knots(const struct dt_fleet *f, sqlite3_stmt *q)
 {
 	for (uint32_t c = 0; c < f->clocks; c++)
 		for (size_t i = 0; i < f->clock[c].knots; i++) {
 			const struct dt_knot *k = &f->clock[c].knot[i];
 
-			if (put(db, q, "iiiiii", (int64_t)c, k->x, k->t, k->early, k->late,
-				k->likely))
+			if (put(q, "iiiiii", (int64_t)c, k->x, k->t, k->early, k->late, k->likely))
 				return -1;
 		}
 	return 0;
@@ -100,7 +98,7 @@ static int64_t host_number(uint32_t host)
 	return host == DT_FLEET_REAL ? -1 : (int64_t)host;
 }
 
-static int write_evidence(const struct dt_fleet *f, sqlite3 *db, sqlite3_stmt *q)
+static int write_evidence(const struct dt_fleet *f, sqlite3_stmt *q)
 {
 	for (size_t i = 0; i < f->pieces; i++) {
 		const struct dt_fleet_piece *p = &f->piece[i];
@@ -108,7 +106,7 @@ static int write_evidence(const struct dt_fleet *f, sqlite3 *db, sqlite3_stmt *q
 		/* of what follows from the rest, there may be millions */
 		if (p->fate == DT_FATE_IMPLIED)
 			continue;
-		if (put(db, q, "siiiiiis", kinds[p->kind & 3], host_number(p->from),
+		if (put(q, "siiiiiis", kinds[p->kind & 3], host_number(p->from),
 			(int64_t)p->from_ticks, host_number(p->to), (int64_t)p->to_ticks, p->slack,
 			(int64_t)p->item, fates[p->fate % 3]))
 			return -1;
@@ -116,13 +114,13 @@ static int write_evidence(const struct dt_fleet *f, sqlite3 *db, sqlite3_stmt *q
 	return 0;
 }
 
-static int write_breaks(const struct dt_fleet *f, sqlite3 *db, sqlite3_stmt *q)
+static int write_breaks(const struct dt_fleet *f, sqlite3_stmt *q)
 {
 	for (size_t i = 0; i < f->breaks; i++) {
 		const struct dt_fleet_break *b = &f->broken[i];
 
-		if (put(db, q, "siiiiis", breaks[b->kind % 3], (int64_t)b->host,
-			(int64_t)b->from_ticks, (int64_t)b->to_ticks, b->step, b->by, b->text))
+		if (put(q, "siiiiis", breaks[b->kind % 3], (int64_t)b->host, (int64_t)b->from_ticks,
+			(int64_t)b->to_ticks, b->step, b->by, b->text))
 			return -1;
 	}
 	return 0;
@@ -142,11 +140,11 @@ static int write_all(const struct dt_fleet *f, sqlite3 *db, bool beside)
 
 		if (sqlite3_prepare_v2(db, sql[i], -1, &q, NULL))
 			return -1;
-		rc = i == 0   ? write_meta(f, db, q)
-		     : i == 1 ? write_hosts(f, db, q, beside)
-		     : i == 2 ? write_knots(f, db, q)
-		     : i == 3 ? write_evidence(f, db, q)
-			      : write_breaks(f, db, q);
+		rc = i == 0   ? write_meta(f, q)
+		     : i == 1 ? write_hosts(f, q, beside)
+		     : i == 2 ? write_knots(f, q)
+		     : i == 3 ? write_evidence(f, q)
+			      : write_breaks(f, q);
 		sqlite3_finalize(q);
 	}
 	return rc;

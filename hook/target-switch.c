@@ -11,6 +11,7 @@
 #include "hook/probes.h"
 #include "hook/target-work.h"
 #include "process/memory.h"
+#include "process/now.h"
 
 #define OPTED_OUT 0xffffffffu /* value of the last of a module's words: include/devtrace.h */
 

@@ -17,6 +17,7 @@
 
 #include "process/aside.h"
 #include "process/confine.h"
+#include "process/now.h"
 #include "process/passed.h"
 #include "elf/elf.h"
 #include "process/threads.h"

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "process/memory.h"
+#include "process/now.h"
 #include "process/threads.h"
 
 #define STUB_MAX 1024

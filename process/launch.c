@@ -17,6 +17,7 @@
 
 #include "elf/elf.h"
 #include "process/limits.h"
+#include "process/now.h"
 #include "process/threads.h"
 #include "arch/arch.h"
 

@@ -20,6 +20,7 @@
 #include "arch/arch.h"
 #include "process/maps.h"
 #include "process/memory.h"
+#include "process/now.h"
 
 #define STOP_NS	  100000000ull	/* a thread that has not stopped by then can not be stopped */
 #define STOPS_MAX 65536		/* most times that are remembered while nobody takes them */
@@ -28,14 +29,6 @@
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
 #endif
-
-uint64_t dt_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- what stopping took ---- */
 

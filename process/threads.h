@@ -82,6 +82,4 @@ uint64_t dt_thread_pointer(pid_t tid);
  * kernel does not tell (before 5.13). */
 bool dt_thread_rseq(pid_t tid, uint64_t *address, uint32_t *size, uint32_t *signature);
 
-uint64_t dt_now_ns(void); /* returns the time of CLOCK_MONOTONIC */
-
 #endif

@@ -20,6 +20,7 @@
 #include "hook/target-modules.h"
 #include "hook/target-threads.h"
 #include "process/memory.h"
+#include "process/now.h"
 #include "session/device.h"
 #include "session/lives.h"
 #include "session/processes.h"

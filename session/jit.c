@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process/now.h"
 #include "process/rights.h"
 #include "process/run-time.h"
 #include "process/threads.h"

@@ -19,9 +19,9 @@
 #define WORD	  32
 #define IN_ROW	  5
 #define PAUSE_MS  100
-#define ANSWER_MS 50	 /* an answer that takes longer says little */
-#define REMEMBERS 64	 /* exchanges, by who answers, until it hears which were kept */
-#define MOST	  100000 /* rows that are kept until they are stored */
+#define ANSWER_MS 50	/* an answer that takes longer says little */
+#define REMEMBERS 64	/* exchanges, by who answers, until it hears which were kept */
+#define MOST	  65536 /* rows that are kept until they are stored; 256 times a power of two */
 
 /* What goes over the network; numbers are little endian. */
 struct packet {

@@ -13,6 +13,7 @@
 #include "arch/arch.h"
 #include "process/memory.h"
 #include "hook/target-modules.h"
+#include "process/now.h"
 #include "session/clock.h"
 #include "session/domain.h"
 #include "session/doubt.h"

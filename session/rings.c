@@ -10,6 +10,7 @@
 
 #include "arch/arch.h"
 #include "core/control.h"
+#include "process/now.h"
 #include "process/threads.h"
 
 /* an unfinished record of the shared ring counts as lost after so long */

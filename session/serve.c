@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Serves the traced processes' messages and what other threads ask for. Owner thread. */
 #include "session/serve.h"
+#include "process/now.h"
 #include "session/state.h"
 
 #include <dirent.h>

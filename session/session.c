@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions: beginning and ending. */
 #include "session/session.h"
+#include "process/now.h"
 #include "session/state.h"
 
 #include <dirent.h>

@@ -3,6 +3,7 @@
  * The sieve's sums: what is known of an open call is kept until it has ended, and is then given to
  * the sums (filter/sums.h). What counts is a call whose entry has been recorded.
  */
+#include "process/now.h"
 #include "session/sieve-work.h"
 
 #include <stdlib.h>

@@ -10,6 +10,7 @@
 #include "hook/probes.h"
 #include "hook/target-modules.h"
 #include "hook/target-switch.h"
+#include "process/now.h"
 #include "process/status.h"
 #include "session/budget.h"
 #include "session/describe.h"

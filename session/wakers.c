@@ -215,14 +215,14 @@ static uint32_t row_of(struct dt_session *s, struct dt_wakers_seen *w, const str
 		.made = r->value[1] & DT_BPF_WAKE_NEW,
 		.stack = stack->row,
 	};
-	struct met *m;
+	struct met *m = w->room ? place_of(w->met, w->room, r->value) : NULL;
 	int64_t row;
 
+	if (m && m->row)
+		return m->row;
 	if (!make_room(w))
 		return 0;
 	m = place_of(w->met, w->room, r->value);
-	if (m->row)
-		return m->row;
 	memcpy(name, &r->value[2], 16);
 	row = stack->function ? dt_describe_kernel_function(s, stack->function) : 0;
 	waker.function = row > 0 ? (uint32_t)row : 0;

@@ -115,6 +115,8 @@ static int check_file(const char *path, struct dt_error *e)
 	return 0;
 }
 
+static const char touch[] = "SELECT 1 FROM sqlite_schema";
+
 /*
  * Checks by its header whether the file is a trace and whole. The header is read through SQLite's
  * own descriptor: closing another one of the file would drop the locks of every database of this
@@ -126,10 +128,12 @@ static int check_head(struct dt_reader *r, struct dt_error *e)
 	sqlite3_int64 length = 0;
 	uint8_t head[100] = {0};
 	uint64_t size;
+	int tries = 0;
 
 	if (sqlite3_file_control(r->db, "main", SQLITE_FCNTL_FILE_POINTER, &f) || !f ||
 	    !f->pMethods)
 		return dt_reader_sql_error(r, e);
+again:
 	if (f->pMethods->xRead(f, head, sizeof(head), 0) || f->pMethods->xFileSize(f, &length) ||
 	    memcmp(head, "SQLite format 3", 16) || memcmp(head + 68, "dtrc", 4))
 		return memcmp(head + 68, "dtfl", 4)
@@ -141,9 +145,16 @@ static int check_head(struct dt_reader *r, struct dt_error *e)
 					 r->path, r->path);
 	/* the size by SQLite's header; while the file is written, the rest is in the log */
 	size = (uint64_t)(head[16] << 8 | head[17]) * be32(head + 28);
-	if ((uint64_t)length < size && !has_log(r->path))
+	if ((uint64_t)length < size && !has_log(r->path)) {
+		/* somebody may just be writing it, header first: `devtrace view' adds to it. He
+		 * holds a lock meanwhile, for which a statement waits. */
+		if (!tries++) {
+			sqlite3_exec(r->db, touch, NULL, NULL, NULL);
+			goto again;
+		}
 		return dt_fail(e, "%s: the trace is cut off: %lu of %lu bytes", r->path,
 			       (unsigned long)length, (unsigned long)size);
+	}
 	return 0;
 }
 
@@ -176,7 +187,6 @@ static char *immutable_uri(const char *path)
  * it is ("immutable"). */
 static int open_database(struct dt_reader *r, struct dt_error *e)
 {
-	static const char touch[] = "SELECT 1 FROM sqlite_schema";
 	int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, rc;
 	char *uri;
 

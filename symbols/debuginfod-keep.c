@@ -4,6 +4,7 @@
  * what was asked for. Of a downloaded file it reads the build id only, by devtrace's own code. A
  * copy is kept, since whoever wrote the file may still have it open.
  */
+#include "process/now.h"
 #include "symbols/debuginfod-work.h"
 
 #include <dirent.h>

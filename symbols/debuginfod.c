@@ -12,6 +12,7 @@
 
 #include "elf/debug-cache.h"
 #include "process/aside.h"
+#include "process/now.h"
 #include "process/passed.h"
 #include "process/threads.h"
 #include "symbols/debuginfod-work.h"

@@ -31,12 +31,11 @@ static bool next_number(const char **list, uint32_t *v)
 
 /* ---- groups ---- */
 
-static const struct dt_pyramid *sorting; /* held while dt_view_answer() holds its lock */
-
-static int by_pid(const void *a, const void *b)
+static int by_pid(const void *a, const void *b, void *pyramid)
 {
+	const struct dt_pyramid *p = pyramid;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	uint32_t x = dt_family_pid(&sorting->track[i]), y = dt_family_pid(&sorting->track[j]);
+	uint32_t x = dt_family_pid(&p->track[i]), y = dt_family_pid(&p->track[j]);
 
 	if (x != y)
 		return x < y ? -1 : 1;
@@ -156,9 +155,8 @@ bool dt_families_find(struct dt_asked *a, struct dt_families *g)
 	for (uint32_t i = 0; i < p->tracks; i++)
 		if (p->track[i].kind == DT_TRACK_THREAD)
 			g->track[n++] = i;
-	sorting = p;
 	if (n)
-		qsort(g->track, n, sizeof(*g->track), by_pid);
+		qsort_r(g->track, n, sizeof(*g->track), by_pid, a->p->pyramid);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct dt_track *t = &p->track[g->track[i]];
 

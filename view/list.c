@@ -3,8 +3,8 @@
  * which threads run on the cores. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "process/now.h"
 #include "view/asked.h"
 #include "view/entries.h"
 
@@ -20,14 +20,6 @@ struct rows {
 	size_t n, room;
 	bool full, no_memory;
 };
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static bool on_bar(void *ctx, uint32_t track, const struct dt_bar *x)
 {
@@ -84,7 +76,7 @@ static void read_entries(struct dt_asked *a, const struct dt_hit *rows, size_t n
 {
 	const struct dt_pyramid *p = a->p->pyramid;
 	struct dt_error e;
-	double begun = now();
+	double begun = dt_now_s();
 
 	for (size_t i = 0; i < n; i++) {
 		const struct dt_hit *row = &rows[i];
@@ -96,7 +88,7 @@ static void read_entries(struct dt_asked *a, const struct dt_hit *rows, size_t n
 					     .wanted = t->kind == DT_TRACK_THREAD &&
 						       !(row->bar.flags & DT_CALL_NO_ENTRY)};
 	}
-	for (size_t i = 0, j; i < n && now() - begun < BUDGET; i = j) {
+	for (size_t i = 0, j; i < n && dt_now_s() - begun < BUDGET; i = j) {
 		uint64_t near = 50 * stretch(p, entry[i].begin);
 
 		for (j = i + 1; j < n && entry[j].begin - entry[j - 1].begin <= near;)
@@ -179,10 +171,10 @@ void dt_answer_rows(struct dt_asked *a, const struct dt_hit *row, size_t n)
 static int collect(struct dt_asked *a, struct rows *l, uint64_t *at, uint64_t end, size_t wanted,
 		   struct dt_error *e)
 {
-	double begun = now();
+	double begun = dt_now_s();
 	uint64_t wide = stretch(a->p->pyramid, *at);
 
-	while (*at <= end && l->n < wanted && now() - begun < BUDGET) {
+	while (*at <= end && l->n < wanted && dt_now_s() - begun < BUDGET) {
 		uint64_t to = *at + wide < *at || *at + wide > end ? end : *at + wide;
 		size_t before = l->n;
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What all tests of commands share: the program, and what is asked of its messages.
 load check-traces
-root=${DEVTRACE_ROOT:-$PWD}
+root=${DEVTRACE_ROOT:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 dt=${DEVTRACE_BUILD:-$root/build}/devtrace
 
 # the message is one line, and holds the words

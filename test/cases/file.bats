@@ -42,6 +42,26 @@ refuse() {
 	refuse bad.db "damaged"
 }
 
+@test "a file that somebody is just writing to, its header first, is waited for" {
+	maketrace -n 100000 t.db
+	python3 - <<-'P' &
+		import os, sqlite3, time
+		db = sqlite3.connect("t.db", isolation_level=None)
+		db.execute("BEGIN EXCLUSIVE")
+		size = os.path.getsize("t.db")
+		f = os.open("t.db", os.O_RDWR)
+		end = os.pread(f, size, size // 2)
+		os.truncate("t.db", size // 2)
+		open("locked", "w").close()
+		time.sleep(0.5)
+		os.pwrite(f, end, size // 2)
+		db.execute("ROLLBACK")
+	P
+	until [ -e locked ]; do sleep 0.01; done
+	devtrace count t.db
+	wait $!
+}
+
 @test "without permission there is a clear line" {
 	[ "$(id -u)" != 0 ] || skip "root may read everything"
 	maketrace -n 10 t.db

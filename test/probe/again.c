@@ -12,6 +12,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "process/now.h"
+
 extern char __data_start[], _end[];
 int once(int argc, char **argv);
 int said(const char *format, ...);

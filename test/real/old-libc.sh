@@ -13,19 +13,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 echo 1..6
 
-# its packages, by an apt with lists of its own
-fetch() {
-	local apt=(-q -o Dir::Etc::SourceList="$cache/sources.list" -o Dir::Etc::SourceParts=/dev/null
-		-o Dir::State::Lists="$cache/lists" -o Dir::Cache="$cache/cache" -o Dir::State::status=/dev/null -o APT::Sandbox::User=root)
-	mkdir -p "$cache/lists/partial" "$cache/cache/archives/partial" "$cache/root"
-	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bullseye main" >"$cache/sources.list"
-	(cd "$cache" && apt-get "${apt[@]}" update && apt-get "${apt[@]}" download libc6/bullseye libc6-dev/bullseye libgcc-s1/bullseye &&
-		for deb in ./*.deb; do dpkg -x "$deb" root || exit 1; done) >"$cache/log" 2>&1 || return 1
-	# a link that is absolute there
-	ln -sf ../lib/x86_64-linux-gnu/ld-2.31.so "$cache/root/lib64/ld-linux-x86-64.so.2"
-	touch "$cache/done"
+. "$root/test/unpacked.bash"
+unpacked "$cache" bullseye libc6 libc6-dev libgcc-s1 || {
+	tail -n 5 "$cache/log" | sed 's/^/# /'
+	echo "Bail out! Debian 11's libc is not to be had"
+	exit 1
 }
-[ -e "$cache/done" ] || fetch || { tail -n 5 "$cache/log" | sed 's/^/# /'; echo "Bail out! Debian 11's libc is not to be had"; exit 1; }
+# a link that is absolute there
+ln -sf ../lib/x86_64-linux-gnu/ld-2.31.so "$cache/root/lib64/ld-linux-x86-64.so.2"
 
 lib=$cache/root/lib/x86_64-linux-gnu
 with=(--sysroot="$cache/root" -B"$cache/root/usr/lib/x86_64-linux-gnu" -L"$lib" -L"$cache/root/usr/lib/x86_64-linux-gnu"

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "process/now.h"
 #include "store/store.h"
 
 #define FUNCTIONS 300

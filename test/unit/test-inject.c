@@ -19,6 +19,7 @@
 
 #include "core/error.h"
 #include "process/memory.h"
+#include "process/now.h"
 #include "process/threads.h"
 
 /* devtrace's clock runs so many times faster: its seconds are not to be waited for */

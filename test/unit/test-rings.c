@@ -22,6 +22,7 @@
 #include <ucontext.h>
 
 #include "arch/arch.h"
+#include "process/now.h"
 #include "process/threads.h"
 
 static void step(void);

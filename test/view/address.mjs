@@ -2,7 +2,8 @@
 // Drives the page's address in Chromium: TAP. usage: node address.mjs DEVTRACE TRACE FOLDER
 import { createRequire } from "node:module";
 import { copyFileSync } from "node:fs";
-import { spawn, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
+import { served } from "./served.mjs";
 import { watch, settle } from "./settle.mjs";
 import { test, is, ok, end, tap } from "./tap.mjs";
 
@@ -10,15 +11,7 @@ const [devtrace, trace, folder] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
 tap.failed = () => page.screenshot({path: `${folder}/failed-${tap.n}.png`});
 
-const children = new Set();
-process.on("exit", () => { for (const c of children) c.kill(); });
-async function view(file = trace) {
-	const child = spawn(devtrace, ["view", "-n", file], {stdio: ["ignore", "pipe", "pipe"]});
-	let said = "";
-	child.stderr.on("data", d => { said += d; });
-	children.add(child);
-	return {url: await new Promise(resolve => child.stdout.once("data", d => resolve(String(d).trim()))), said: () => said, stop: () => new Promise(resolve => { child.once("exit", resolve); child.kill("SIGINT"); })};
-}
+const view = (file = trace) => served(devtrace, file);
 const server = await view();
 const browser = await chromium.launch({executablePath: "/usr/bin/chromium", args: ["--no-sandbox"]});
 const page = watch(await (await browser.newContext({viewport: {width: 1400, height: 900}})).newPage()), errors = [];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Drives the search in Chromium: TAP. usage: node find.mjs DEVTRACE TRACE FOLDER
 import { createRequire } from "node:module";
-import { spawn, execFileSync } from "node:child_process";
+import { asked, origin_of, served } from "./served.mjs";
 import { watch, settle } from "./settle.mjs";
 import { test, is, ok, end, tap } from "./tap.mjs";
 
@@ -9,14 +9,11 @@ const [devtrace, trace, folder] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
 tap.failed = () => page.screenshot({path: `${folder}/failed-${tap.n}.png`});
 
-const child = spawn(devtrace, ["view", "-n", trace], {stdio: ["ignore", "pipe", "inherit"]});
-process.on("exit", () => child.kill());
-const url = await new Promise(resolve => child.stdout.once("data", d => resolve(String(d).trim())));
+const {url} = await served(devtrace, trace);
 
 // all calls, as `devtrace sql' has them, by ticks from the first record
-const origin = Number(execFileSync("sqlite3", ["-readonly", trace, "SELECT min(min_ticks) FROM chunk"]).toString());
-const all = execFileSync(devtrace, ["sql", "-j", trace, "SELECT function, thread, depth, begin_ticks AS begin, end_ticks AS end, ended FROM calls WHERE id"], {maxBuffer: 1 << 29}).toString().trim().split("\n")
-	.map(l => JSON.parse(l)).map(c => ({...c, begin: c.begin - origin, end: c.end - origin}));
+const origin = origin_of(trace);
+const all = asked(devtrace, trace, "SELECT function, thread, depth, begin_ticks AS begin, end_ticks AS end, ended FROM calls WHERE id").map(c => ({...c, begin: c.begin - origin, end: c.end - origin}));
 const calls_of = text => all.filter(c => c.function.includes(text)).sort((a, b) => a.begin - b.begin);
 const by_function = new Map();
 for (const c of all) by_function.set(c.function, (by_function.get(c.function) ?? 0) + 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Drives the heat map of durations in Chromium: TAP. usage: node heat.mjs DEVTRACE TRACE FOLDER LONG_TRACE
 import { createRequire } from "node:module";
-import { spawn, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
+import { asked, origin_of, served } from "./served.mjs";
 import { watch, settle } from "./settle.mjs";
 import { test, is, ok, end, tap } from "./tap.mjs";
 
@@ -9,16 +10,10 @@ const [devtrace, trace, folder, long] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
 tap.failed = () => page.screenshot({path: `${folder}/failed-${tap.n}.png`});
 
-const children = [];
-process.on("exit", () => { for (const c of children) c.kill(); });
-async function view(file) {
-	const child = spawn(devtrace, ["view", "-n", file], {stdio: ["ignore", "pipe", "inherit"]});
-	children.push(child);
-	return new Promise(resolve => child.stdout.once("data", d => resolve(String(d).trim())));
-}
+const view = async file => (await served(devtrace, file)).url;
 // the calls of the function that has most, as `devtrace sql' has them, by ticks from the first record
 function calls_of(file) {
-	const origin = Number(execFileSync("sqlite3", ["-readonly", file, "SELECT min(min_ticks) FROM chunk"]).toString()), sql = q => execFileSync(devtrace, ["sql", "-j", file, q], {maxBuffer: 1 << 29}).toString().trim().split("\n").map(l => JSON.parse(l));
+	const origin = origin_of(file), sql = q => asked(devtrace, file, q);
 	const [{function: name}] = sql("SELECT function, count(*) AS n FROM calls GROUP BY function ORDER BY n DESC LIMIT 1");
 	const all = sql(`SELECT begin_ticks AS begin, end_ticks AS end, timed FROM calls WHERE function = '${name}' AND id`).map(c => ({end: c.end - origin, took: c.end - c.begin, timed: c.timed}));
 	return {name, all, id: Number(execFileSync("sqlite3", ["-readonly", file, `SELECT min(id) FROM function WHERE name = '${name}'`]).toString())};

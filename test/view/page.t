@@ -1,12 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The time line's page in a real browser: Debian's Chromium, driven by playwright-core.
-set -u
-root=${DEVTRACE_ROOT:-$PWD}
-. "$root/test/view/npm.sh"
-dir=${KEEP:-$(mktemp -d)} && trap '[ -n "${KEEP-}" ] || sweep "$dir"' EXIT
-. "$root/test/sound.bash"
-npm_has playwright-core@1.56.1 || exit 1
+. "${DEVTRACE_ROOT:-$PWD}/test/view/begin.bash"
 "$root/build/test/tool/maketrace" -n 1500000 -c 3 -t 6 -s 4 -m 400 "$dir/made.db" >/dev/null || exit 1
 "$root/build/test/tool/maketrace" -n 2000000 -c 16 -t 64 -s 5 -m 300 "$dir/wide.db" >/dev/null || exit 1
 "$root/build/test/tool/maketrace" -n 1500 -c 2 -t 3 -s 7 -m 40 "$dir/small.db" >/dev/null || exit 1

@@ -1,12 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Histograms as pictures, in Debian's Chromium.
-set -u
-root=${DEVTRACE_ROOT:-$PWD}
-. "$root/test/view/npm.sh"
-dir=$(mktemp -d) && trap 'sweep "$dir"' EXIT
-. "$root/test/sound.bash"
-npm_has playwright-core@1.56.1 || exit 1
+. "${DEVTRACE_ROOT:-$PWD}/test/view/begin.bash"
 "$root/build/test/tool/maketrace" -n 40000 -c 2 -t 3 "$dir/made.db" >/dev/null || exit 1
 draw() { "$root/build/devtrace" hist -o "$dir/$1.svg" "${@:2}" "$dir/made.db" || exit 1; }
 draw durations --durations

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Drives values over time in Chromium: TAP. usage: node plots.mjs DEVTRACE TRACE FOLDER LONG_TRACE
 import { createRequire } from "node:module";
-import { spawn, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
+import { asked, origin_of, served } from "./served.mjs";
 import { watch, settle } from "./settle.mjs";
 import { test, is, ok, end, tap } from "./tap.mjs";
 
@@ -9,17 +10,11 @@ const [devtrace, trace, folder, long] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
 tap.failed = () => page.screenshot({path: `${folder}/failed-${tap.n}.png`});
 
-const children = [];
-process.on("exit", () => { for (const c of children) c.kill(); });
-async function view(file) {
-	const child = spawn(devtrace, ["view", "-n", file], {stdio: ["ignore", "pipe", "inherit"]});
-	children.push(child);
-	return new Promise(resolve => child.stdout.once("data", d => resolve(String(d).trim())));
-}
-const sql = (file, q) => execFileSync(devtrace, ["sql", "-j", file, q], {maxBuffer: 1 << 29}).toString().trim().split("\n").filter(Boolean).map(l => JSON.parse(l));
+const view = async file => (await served(devtrace, file)).url;
+const sql = (file, q) => asked(devtrace, file, q);
 // the calls of the function with two arguments that has most, by ticks from the first record
 function calls_of(file) {
-	const origin = Number(execFileSync("sqlite3", ["-readonly", file, "SELECT min(min_ticks) FROM chunk"]).toString());
+	const origin = origin_of(file);
 	const [{function: name}] = sql(file, "SELECT function, count(arg1) AS n FROM calls GROUP BY function ORDER BY n DESC LIMIT 1");
 	const all = sql(file, `SELECT begin_ticks AS begin, end_ticks AS end, timed, arg0, arg1, result FROM calls WHERE function = '${name}' AND id`).map(c => ({end: c.end - origin, arg1: c.arg0, arg2: c.arg1, result: c.result, duration: c.timed ? c.end - c.begin : null}));
 	return {name, all, id: Number(execFileSync("sqlite3", ["-readonly", file, `SELECT min(id) FROM function WHERE name = '${name}'`]).toString())};

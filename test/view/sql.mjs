@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Drives questions in SQL in Chromium: TAP. usage: node sql.mjs DEVTRACE TRACE OTHER_TRACE FOLDER
 import { createRequire } from "node:module";
-import { spawn, execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
+import { asked, served } from "./served.mjs";
 import { watch, settle } from "./settle.mjs";
 import { test, is, ok, end, tap } from "./tap.mjs";
 
@@ -11,10 +11,8 @@ const [devtrace, trace, other, folder] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
 tap.failed = () => page.screenshot({path: `${folder}/failed-${tap.n}.png`});
 
-const child = spawn(devtrace, ["view", "-n", trace], {stdio: ["ignore", "pipe", "inherit"]});
-process.on("exit", () => child.kill());
-const url = await new Promise(resolve => child.stdout.once("data", d => resolve(String(d).trim())));
-const sql = q => execFileSync(devtrace, ["sql", "-j", trace, q], {maxBuffer: 1 << 29}).toString().trim().split("\n").filter(Boolean).map(l => JSON.parse(l));
+const {url} = await served(devtrace, trace);
+const sql = q => asked(devtrace, trace, q);
 const sum = () => createHash("sha256").update(readFileSync(trace)).digest("hex");
 
 const browser = await chromium.launch({executablePath: "/usr/bin/chromium", args: ["--no-sandbox"]});

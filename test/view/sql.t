@@ -1,12 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Questions in SQL from the page: what is answered, what is not allowed, what becomes of rows.
-set -u
-root=${DEVTRACE_ROOT:-$PWD}
-. "$root/test/view/npm.sh"
-dir=${KEEP:-$(mktemp -d)} && trap '[ -n "${KEEP-}" ] || sweep "$dir"' EXIT
-. "$root/test/sound.bash"
-npm_has playwright-core@1.56.1 || exit 1
+. "${DEVTRACE_ROOT:-$PWD}/test/view/begin.bash"
 for name in made other; do
 	"$root/build/test/tool/maketrace" -n 100000 -c 3 -t 6 -s 4 -m 40 "$dir/$name.db" >/dev/null || exit 1
 done

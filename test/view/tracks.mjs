@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Drives groups of tracks in Chromium: TAP. usage: node tracks.mjs DEVTRACE FOLDER (with some.db, many.db, threads.db)
 import { createRequire } from "node:module";
-import { spawn, execFileSync } from "node:child_process";
+import { asked, origin_of, served } from "./served.mjs";
 import { watch, settle } from "./settle.mjs";
 import { test, is, ok, end, tap } from "./tap.mjs";
 
@@ -9,18 +9,11 @@ const [devtrace, folder] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
 tap.failed = () => page.screenshot({path: `${folder}/failed-${tap.n}.png`});
 
-const children = [];
-process.on("exit", () => { for (const c of children) c.kill(); });
-async function view(file) {
-	const child = spawn(devtrace, ["view", "-n", file], {stdio: ["ignore", "pipe", "inherit"]});
-	children.push(child);
-	return new Promise(resolve => child.stdout.once("data", d => resolve(String(d).trim())));
-}
+const view = async file => (await served(devtrace, file)).url;
 // the processes, by ticks from the first record, as `devtrace sql' has their calls
 function processes_of(file) {
-	const origin = Number(execFileSync("sqlite3", ["-readonly", file, "SELECT min(min_ticks) FROM chunk"]).toString());
-	return execFileSync(devtrace, ["sql", "-j", file, "SELECT process, count(*) AS calls, min(begin_ticks) AS begin, max(end_ticks) AS end, sum(CASE WHEN depth = 0 THEN end_ticks - begin_ticks ELSE 0 END) AS busy, count(DISTINCT thread) AS threads FROM calls GROUP BY process"], {maxBuffer: 1 << 29})
-		.toString().trim().split("\n").map(l => JSON.parse(l)).map(p => ({...p, begin: p.begin - origin, end: p.end - origin}));
+	const origin = origin_of(file);
+	return asked(devtrace, file, "SELECT process, count(*) AS calls, min(begin_ticks) AS begin, max(end_ticks) AS end, sum(CASE WHEN depth = 0 THEN end_ticks - begin_ticks ELSE 0 END) AS busy, count(DISTINCT thread) AS threads FROM calls GROUP BY process").map(p => ({...p, begin: p.begin - origin, end: p.end - origin}));
 }
 
 const browser = await chromium.launch({executablePath: "/usr/bin/chromium", args: ["--no-sandbox"]});

@@ -2,7 +2,8 @@
 // Drives the panel of a call that waited in Chromium: TAP. usage: node waits.mjs DEVTRACE TRACE FOLDER
 import { createRequire } from "node:module";
 import { copyFileSync, readFileSync } from "node:fs";
-import { spawn, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
+import { asked, served } from "./served.mjs";
 import { watch, settle } from "./settle.mjs";
 import { test, is, ok, end, tap } from "./tap.mjs";
 
@@ -10,14 +11,8 @@ const [devtrace, trace, folder] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
 tap.failed = () => page.screenshot({path: `${folder}/failed-${tap.n}.png`});
 
-const children = new Set();
-process.on("exit", () => { for (const c of children) c.kill(); });
-async function view(...args) {
-	const child = spawn(devtrace, ["view", "-n", ...args], {stdio: ["ignore", "pipe", "inherit"]});
-	children.add(child);
-	return {url: await new Promise(resolve => child.stdout.once("data", d => resolve(String(d).trim()))), stop: () => new Promise(resolve => { child.once("exit", resolve); child.kill("SIGINT"); })};
-}
-const sql = (file, query) => execFileSync(devtrace, ["sql", "-j", file, query], {maxBuffer: 1 << 28}).toString().trim().split("\n").filter(Boolean).map(l => JSON.parse(l));
+const view = (...args) => served(devtrace, ...args);
+const sql = (file, query) => asked(devtrace, file, query);
 const sqlite = (file, query) => execFileSync("sqlite3", [file, query]).toString().trim();
 
 const calls = sql(trace, "SELECT id, parent, depth, thread, begin_ticks AS b, end_ticks AS e, waited, timed FROM calls WHERE function = 'work'"), took = r => r.e - r.b;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Drives the panel of the picked call in Chromium: TAP. usage: node why.mjs DEVTRACE TRACE FOLDER
 import { createRequire } from "node:module";
-import { spawn, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
+import { asked, origin_of, served } from "./served.mjs";
 import { watch, settle } from "./settle.mjs";
 import { test, is, ok, end, tap } from "./tap.mjs";
 
@@ -9,9 +10,7 @@ const [devtrace, trace, folder] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
 tap.failed = () => page.screenshot({path: `${folder}/failed-${tap.n}.png`});
 
-const child = spawn(devtrace, ["view", "-n", trace], {stdio: ["ignore", "pipe", "inherit"]});
-process.on("exit", () => child.kill());
-const url = await new Promise(resolve => child.stdout.once("data", d => resolve(String(d).trim())));
+const {url} = await served(devtrace, trace);
 const browser = await chromium.launch({executablePath: "/usr/bin/chromium", args: ["--no-sandbox"]});
 const context = await browser.newContext({viewport: {width: 1400, height: 900}, permissions: ["clipboard-read", "clipboard-write"]});
 const page = watch(await context.newPage()), errors = [];
@@ -19,8 +18,8 @@ page.on("pageerror", e => errors.push(e.message));
 const ready = p => p.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 60000});
 
 // the calls as `devtrace sql' has them: by ticks, with their callers
-const rows = execFileSync(devtrace, ["sql", "-j", trace, "SELECT id, parent, depth, thread, function, begin_ticks AS begin, end_ticks AS end, timed FROM calls"], {maxBuffer: 1 << 29}).toString().trim().split("\n").map(l => JSON.parse(l));
-const origin = Number(execFileSync("sqlite3", ["-readonly", trace, "SELECT min(min_ticks) FROM chunk"]).toString());
+const rows = asked(devtrace, trace, "SELECT id, parent, depth, thread, function, begin_ticks AS begin, end_ticks AS end, timed FROM calls");
+const origin = origin_of(trace);
 const by_id = new Map(rows.map(r => [r.id, r])), took = r => r.end - r.begin;
 
 // Asks the server, as the page does.

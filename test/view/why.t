@@ -1,11 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Why a call took long: what the page says, beside what SQL computes of the same trace.
-set -u
-root=${DEVTRACE_ROOT:-$PWD}
-. "$root/test/view/npm.sh"
-dir=${KEEP:-$(mktemp -d)} && trap '[ -n "${KEEP-}" ] || sweep "$dir"' EXIT
-. "$root/test/sound.bash"
-npm_has playwright-core@1.56.1 || exit 1
+. "${DEVTRACE_ROOT:-$PWD}/test/view/begin.bash"
 "$root/build/test/tool/maketrace" -n 300000 -c 3 -t 6 -s 4 -m 40 "$dir/made.db" >/dev/null || exit 1
 cd "$npm" && timeout 300 node "$root/test/view/why.mjs" "$root/build/devtrace" "$dir/made.db" "$dir"
