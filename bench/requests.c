@@ -14,8 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "process/now.h"
-
 #define OWN __attribute__((noipa))
 /* requests that are asked for at a time, so that the server is what limits them */
 #define BATCH 16

@@ -19,8 +19,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "process/now.h"
-
 #define ONE(n)                                                                                     \
 	__attribute__((noinline)) static long f##n(long x)                                         \
 	{                                                                                          \

@@ -9,6 +9,7 @@ struct dt_fleet_source {
 	struct dt_span span;
 	uint32_t at;   /* the span's records before it have been given */
 	bool more;     /* the span has something that has not been given */
+	bool ended;    /* there are no more: a reader that is asked again looks into its file */
 	int64_t t;     /* of what comes next */
 	int64_t first; /* t of no record is less: a host's own order holds where its clock stepped
 			*/
@@ -42,7 +43,8 @@ static int fill(struct dt_fleet_merge *m, uint32_t host, struct dt_error *e)
 	int rc;
 
 	if (!s->more) {
-		rc = dt_reader_next(m->reader[host], &s->span, e);
+		rc = s->ended ? 0 : dt_reader_next(m->reader[host], &s->span, e);
+		s->ended = rc == 0;
 		if (rc <= 0)
 			return rc;
 		s->more = true;

@@ -24,6 +24,7 @@ FILE_OF(list, "list.js");
 FILE_OF(live, "live.js");
 FILE_OF(news, "news.js");
 FILE_OF(activities, "activities.js");
+FILE_OF(rows, "rows.js");
 FILE_OF(gaps, "gaps.js");
 FILE_OF(text, "text.js");
 FILE_OF(why, "why.js");
@@ -57,6 +58,7 @@ static const struct dt_page_file file[] = {
 	ENTRY("live.js", JS, live),
 	ENTRY("news.js", JS, news),
 	ENTRY("activities.js", JS, activities),
+	ENTRY("rows.js", JS, rows),
 	ENTRY("gaps.js", JS, gaps),
 	ENTRY("text.js", JS, text),
 	ENTRY("why.js", JS, why),

@@ -290,6 +290,19 @@ checks() {
 	rm v.db
 }
 
+@test "merge: a trace of which all has been read is not looked at again for each record of the others" {
+	local i
+	for i in $(seq 20); do
+		"$root/build/test/tool/maketrace" -n $((200 + 20 * i)) -s "$i" "u.db$i" >/dev/null
+	done
+	"$dt" merge -o fleet.db u.db?* >/dev/null 2>&1
+	strace -f -e trace=fcntl -o locks "$dt" calls fleet.db >made
+	# SQLite's locks: some for each file, whatever it has
+	echo "$(wc -l <locks) locks, $(wc -l <made) lines"
+	[ "$(wc -l <locks)" -lt 4000 ]
+	[ "$(wc -l <made)" -gt 4000 ]
+}
+
 @test "merge: pings need a word, an address, and a file" {
 	run env -u DEVTRACE_PING_WORD "$dt" record --ping 127.0.0.1:7 -F work -o t.db ./work
 	[ "$status" = 1 ]

@@ -207,7 +207,7 @@ assert 601 <= n["handle"] <= 800 and 601 <= n["part"] <= 800, n'
 
 @test "snapshot: by ctl, now and at a call; files that can not be written, or are the trace itself" {
 	export XDG_RUNTIME_DIR=$PWD
-	devtrace record -s live -o p.db "$dir/server" 2500 >/dev/null 2>err 3>&- &
+	devtrace record -s live -o p.db "$dir/server" 4000 >/dev/null 2>err 3>&- &
 	local session=$! i
 	# and the program has made calls
 	until devtrace ctl -s live status 2>/dev/null | grep -q '[1-9][0-9]* records'; do sleep 0.02; done
@@ -231,19 +231,19 @@ assert 601 <= n["handle"] <= 800 and 601 <= n["part"] <= 800, n'
 	run -1 devtrace ctl -s live snapshot "$PWD/x.db if"
 	run -1 devtrace ctl -s live snapshot "$PWD/x.db if time>"
 	[ "${#lines[@]}" = 1 ]
-	devtrace ctl -s live snapshot "$PWD/at.db if handle n=1200"
-	devtrace ctl -s live | grep -qx "snapshot '$PWD/at.db if handle n=1200'"
-	devtrace ctl -s live snapshot "$PWD/no.db if handle n=2400"
+	devtrace ctl -s live snapshot "$PWD/at.db if handle n=3700"
+	devtrace ctl -s live | grep -qx "snapshot '$PWD/at.db if handle n=3700'"
+	devtrace ctl -s live snapshot "$PWD/no.db if handle n=3900"
 	[ "$(devtrace ctl -s live snapshot | wc -l)" = 2 ]
 	# replaced by the same again, and the other taken away with all
 	devtrace ctl -s live snapshot -
-	devtrace ctl -s live snapshot "$PWD/at.db if handle n=1300"
+	devtrace ctl -s live snapshot "$PWD/at.db if handle n=3800"
 	wait $session || true
 	[ ! -e no.db ]
 	devtrace check at.db
-	whole at.db handle 0 1300
+	whole at.db handle 0 3800
 	devtrace check p.db
-	whole p.db handle 0 2499
+	whole p.db handle 0 3999
 	grep -q "snapshot $PWD/now1.db: as of a command" err
 }
 

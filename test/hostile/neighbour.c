@@ -8,8 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "process/now.h"
-
 #define SECRET 0x5ec4e75ec4e75ec4
 
 __attribute__((noipa)) long mine(long secret, long n)

@@ -99,14 +99,14 @@ boot() {
 		-append "console=ttyS0 norandmaps cryptomgr.notests quiet panic=-1" </dev/null 2>&1 | sed -u 's,\r,,g' >"$work/$1.console"
 }
 
-# machines: the files whose cases one of them runs, a line each. Two for each kernel: it waits for its own
-# clock now and then, and one for each core would leave the cores idle. One of the two for every change: test/share.bash.
+# machines: the files whose cases one of them runs, a line each. Three for each kernel: it waits for its own
+# clock now and then, and one for each core would leave the cores idle. One of the three for every change: test/share.bash.
 machines() {
 	if [ -n "${CASES-}${SOAK-}" ]; then
 		echo
 		return
 	fi
-	printf '%s\n' 'bpf.sh strace.sh system.sh user.sh wakes.sh' 'calls.sh examples.sh filters.sh language.sh map.sh points.sh' | share 2
+	printf '%s\n' 'bpf.sh strace.sh' 'system.sh user.sh wakes.sh' 'calls.sh examples.sh filters.sh language.sh map.sh points.sh' | share 3
 }
 
 # costs VERSION: what a record costs in 6.1: instructions, whatever else the machine does

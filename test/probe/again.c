@@ -12,8 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "process/now.h"
-
 extern char __data_start[], _end[];
 int once(int argc, char **argv);
 int said(const char *format, ...);

@@ -33,7 +33,6 @@
 
 #include "arch/arch.h"
 #include "elf/elf.h"
-#include "process/now.h"
 
 /* where things are in the child; the same memory is somewhere else in the parent */
 #define CODE  0x200000000000ull

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "process/now.h"
 #include "store/store.h"
 
 #define FUNCTIONS 300

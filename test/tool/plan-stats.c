@@ -16,7 +16,6 @@
 
 #include "arch/arch.h"
 #include "hook/space.h"
-#include "process/now.h"
 #include "symbols/symtab.h"
 #include "symbols/code.h"
 

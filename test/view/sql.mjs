@@ -115,7 +115,7 @@ await test("an answer becomes a track, and a plot", async () => {
 	await settle(page);
 	const s = await state(), track = s.tracks.find(t => t.kind === "answer"), plot = s.tracks.find(t => t.kind === "values");
 	is([track.count, plot.count], [want.length, want.length], "rows drawn");
-	const bars = await page.evaluate(async track => { const b = (await import("./main.js")).state.bars.get(track); return b.list.map(x => [x.times[0], x.name]).sort((a, b) => a[0] - b[0]); }, track.track);
+	const bars = await page.evaluate(async track => { const b = (await import("./main.js")).state.bars.get(track); return b.list.map(x => [x.begin, x.name]).sort((a, b) => a[0] - b[0]); }, track.track);
 	is(bars.map(b => b[0]), want.map(r => Math.round(r.begin / s.ns)).sort((a, b) => a - b), "where they begin");
 	const line = await page.locator("#line").boundingBox(), at = want[0];
 	await page.evaluate(() => { document.getElementById("scroll").scrollTop = 0; });

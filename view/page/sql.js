@@ -2,6 +2,7 @@
 // Questions in SQL about the trace: rows lead to the picture, an answer becomes a track or a plot, and a question can be kept in the file.
 import { state, show, keep, redraw, reveal, retrack } from "./main.js";
 import { change_note, json } from "./data.js";
+import { Rows } from "./rows.js";
 import { go } from "./find.js";
 import { take_notes } from "./panel.js";
 import { element, takers } from "./tables.js";
@@ -75,32 +76,7 @@ async function follow(row, say) {
 
 // ---- answers as tracks
 
-const rows_most = 6;
-
-class Rows {
-	constructor(rows, name_of) {
-		const ends = new Array(rows_most).fill(-Infinity);
-		this.list = rows.map(r => ({times: span(r), name: name_of(r), r})).filter(x => x.times).sort((a, b) => a.times[0] - b.times[0]).map(x => {
-			let row = ends.findIndex(end => end <= x.times[0]);
-			if (row < 0) row = rows_most - 1;
-			ends[row] = Math.max(ends[row], x.times[1]);
-			return {...x, row};
-		}).sort((a, b) => a.row - b.row || a.times[0] - b.times[0]);
-		this.n = this.list.length;
-		const of = f => Float64Array.from(this.list, f);
-		this.begin = of(x => x.times[0]); this.end = of(x => x.times[1]); this.busy = of(x => x.times[1] - x.times[0]); this.high = this.busy;
-		this.count = of(() => 1); this.depth = of(x => x.row); this.flags = of(() => 0); this.what = of((x, i) => i);
-		this.depths = this.n ? this.list[this.n - 1].row + 1 : 1;
-		this.first = new Array(this.depths + 1).fill(this.n);
-		for (let i = this.n - 1; i >= 0; i--) this.first[this.list[i].row] = i;
-		for (let d = this.depths - 1; d >= 0; d--) if (this.first[d] === this.n) this.first[d] = this.first[d + 1];
-	}
-	at(depth, t, near) {
-		for (let i = this.n - 1; i >= 0; i--)
-			if (this.list[i].row === depth && this.begin[i] <= t + near && this.end[i] >= t - near) return i;
-		return -1;
-	}
-}
+const bars_of = (rows, name_of) => rows.map(r => ({times: span(r), name: name_of(r)})).filter(x => x.times).map(x => ({begin: x.times[0], end: x.times[1], name: x.name})).sort((a, b) => a.begin - b.begin);
 
 // A number of each row over time, as plots.js draws it.
 class Values {
@@ -129,7 +105,7 @@ export const words = (bars, i) => bars.list[i].name;
 
 // Returns the lines of the tooltip.
 export function describe(track, i) {
-	const x = state.bars.get(track.track).list[i], [begin, end] = x.times ?? [x.begin, x.end], value = x.v ?? x.mean;
+	const x = state.bars.get(track.track).list[i], {begin, end} = x, value = x.mean;
 	return [track.name, ...(x.name ? [x.name] : []), ...(value === undefined ? [] : [String(value)]), "from " + time(begin * state.ns_per_tick, 1) + ", " + duration((end - begin) * state.ns_per_tick)];
 }
 
@@ -174,7 +150,7 @@ function tools(bar, say) {
 	const has_time = got.rows.some(span), title = text.length > 40 ? text.slice(0, 39) + "…" : text, of = element("select");
 	bar.replaceChildren(takers("answer", () => [got.columns, ...got.rows]));
 	if (!has_time) { bar.append(" rows with a column begin (in ns) can be drawn"); return; }
-	bar.append(" ", button("as a track", "draw the rows as bars", () => { add_track({name: title, bars: new Rows(got.rows, r => words_at.map(i => r[i]).filter(v => v !== null).join(" "))}); say("drawn above the threads"); }));
+	bar.append(" ", button("as a track", "draw the rows as bars", () => { add_track({name: title, bars: new Rows(bars_of(got.rows, r => words_at.map(i => r[i]).filter(v => v !== null).join(" ")))}); say("drawn above the threads"); }));
 	if (!numbers.length) return;
 	of.setAttribute("aria-label", "Column that is plotted");
 	for (const i of numbers) of.append(element("option", got.columns[i], {value: i}));

@@ -2,6 +2,7 @@
 // Which tracks are drawn in which order: processes as groups that fold, sorted, pinned, moved, hidden; many or short-lived processes packed into rows. And the tab that has them all.
 import { state, keep, redraw, rearrange, reveal, take_process } from "./main.js";
 import { json } from "./data.js";
+import { Rows } from "./rows.js";
 import { element } from "./tables.js";
 import { count, duration } from "./text.js";
 
@@ -88,25 +89,8 @@ export function arrange(tracks) {
 
 let asked = "";
 
-// Packed processes as bars, in rows.
-class Packed {
-	constructor(list) {
-		this.list = list.map(([row, begin, end, n, pid, number, name]) => ({row, begin, end, count: n, pid, name: (name.split(" ")[0].split("/").pop() || "process") + " " + number})).sort((a, b) => a.row - b.row || a.begin - b.begin);
-		this.n = this.list.length;
-		const of = f => Float64Array.from(this.list, f);
-		this.begin = of(x => x.begin); this.end = of(x => x.end); this.count = of(x => x.count); this.depth = of(x => x.row);
-		this.busy = of(x => x.end - x.begin); this.high = this.busy; this.flags = of(() => 0); this.what = of((x, i) => i);
-		this.depths = this.n ? this.list[this.n - 1].row + 1 : 1;
-		this.first = new Array(this.depths + 1).fill(this.n);
-		for (let i = this.n - 1; i >= 0; i--) this.first[this.list[i].row] = i;
-		for (let d = this.depths - 1; d >= 0; d--) if (this.first[d] === this.n) this.first[d] = this.first[d + 1];
-	}
-	at(depth, time, near) {
-		for (let i = this.first[depth + 1] - 1; depth + 1 < this.first.length && i >= this.first[depth]; i--)
-			if (this.begin[i] <= time + near && this.end[i] >= time - near) return i;
-		return -1;
-	}
-}
+// Packed processes as bars.
+const packed_bars = list => new Rows(list.map(([row, begin, end, count, pid, number, name]) => ({row, begin, end, count, pid, name: (name.split(" ")[0].split("/").pop() || "process") + " " + number})));
 
 // Fetches how busy the processes on the screen were, and the packed ones; true: rows have changed.
 export async function fetch_groups(from, to, cells, seen) {
@@ -119,7 +103,7 @@ export async function fetch_groups(from, to, cells, seen) {
 		for (const [pid, values] of got.groups) state.bars.set(heads + pid, {begin: got.begin, cell: got.cell, values, n: 0, at: () => -1});
 	}
 	if (pack) {
-		const before = state.bars.get(packs)?.depths, got = await json("packed", {...range, cells: Math.min(4096, Math.ceil(cells / 4)), ...take}), rows = new Packed(got.bars);
+		const before = state.bars.get(packs)?.depths, got = await json("packed", {...range, cells: Math.min(4096, Math.ceil(cells / 4)), ...take}), rows = packed_bars(got.bars);
 		state.bars.set(packs, rows);
 		asked = key;
 		return before !== rows.depths;
