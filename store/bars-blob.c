@@ -112,7 +112,8 @@ int dt_bars_keep(struct dt_bars *b, const uint8_t *p, size_t n, int64_t *id, str
 	j->bytes.n = 0;
 	if (dt_bytes_room(&j->bytes, n))
 		return dt_bars_no_memory(e);
-	memcpy(j->bytes.p, p, n);
+	if (n) /* an empty one may have no place */
+		memcpy(j->bytes.p, p, n);
 	j->bytes.n = n;
 	pthread_mutex_lock(&k->lock);
 	k->put++;

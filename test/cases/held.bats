@@ -220,7 +220,7 @@ assert abs(rounds['total_ns'] - rounds['self_ns'] - leaf['total_ns']) < 1000, (r
 # Returns whether this kernel makes large pages of a memfd's memory, whatever its settings.
 makes_large_pages() {
 	python3 - <<-'P'
-		import ctypes, mmap, os
+		import ctypes, mmap, os, sys
 		size = 2 << 20
 		libc = ctypes.CDLL(None, use_errno=True)
 		libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
@@ -229,7 +229,7 @@ makes_large_pages() {
 		at = libc.mmap(None, 2 * size, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
 		at = libc.mmap(at + size - 1 & -size, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | 0x10, f, 0)
 		ctypes.memset(at, 0, 1)
-		exit(libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(size), 25) != 0)
+		sys.exit(libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(size), 25) != 0)
 	P
 }
 

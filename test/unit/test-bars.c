@@ -141,6 +141,32 @@ static bool never(void *ctx, const struct dt_bar *x)
 	return true;
 }
 
+/* Pieces of any size, none among them, which may have no address. */
+static void test_pieces(void **state)
+{
+	static uint8_t piece[300];
+	struct dt_error e = {""};
+	struct dt_bytes got = {0};
+	struct dt_bars *b = dt_bars_new(&e);
+	int64_t id[300];
+
+	(void)state;
+	assert_non_null(b);
+	for (unsigned i = 0; i < 300; i++)
+		piece[i] = (uint8_t)(i * 7);
+	for (unsigned i = 0; i < 300; i++)
+		assert_int_equal(dt_bars_keep(b, i ? piece : NULL, i, &id[i], &e), 0);
+	for (unsigned i = 0; i < 300; i++) {
+		got.n = 0;
+		assert_int_equal(dt_bars_load(b, id[i], &got, &e), 0);
+		assert_int_equal(got.n, i);
+		if (i)
+			assert_memory_equal(got.p, piece, i);
+	}
+	free(got.p);
+	dt_bars_free(b);
+}
+
 static void test_no_such_lane(void **state)
 {
 	struct dt_error e = {""};
@@ -160,6 +186,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_no_such_lane),
 	};
 
