@@ -12,6 +12,7 @@
 #include "bpf/record.h"
 #include "include/devtrace-ioctl.h"
 
+#define NO_THREAD    0xffffffffu /* DT_NO_TID of core/record.h */
 #define IN_INTERRUPT 0x00ff0100 /* an NMI, a hardirq, or serving a softirq */
 
 /* ---- what is shared with the recorder ---- */
@@ -134,6 +135,15 @@ static __always_inline __u32 who_calls(void)
 static __always_inline __u32 who(void)
 {
 	return !state.on || in_interrupt() ? 0 : who_calls();
+}
+
+/* Returns the number of the running thread, whatever it or an interrupt in its time does, if it is
+ * to be recorded, else 0. A core's idle thread has none: NO_THREAD, where everybody is recorded. */
+static __always_inline __u32 who_runs(void)
+{
+	if (!(__u32)bpf_get_current_pid_tgid())
+		return state.on && settings.everybody && !settings.inside ? NO_THREAD : 0;
+	return who_calls();
 }
 
 /* ---- the append ---- */

@@ -155,4 +155,47 @@ struct dt_bpf_message {
 	__u32 flags, spare;
 };
 
+/*
+ * Tracepoints that the kernel itself has, such as sched:sched_switch. All records of a hit have the
+ * address of DT_BPF_TRACEPOINT_PC(), the further ones with which part they are in its low 16 bits:
+ * the further values (DT_BPF_FURTHER), and each text as the items of system calls are.
+ */
+#define DT_BPF_TRACEPOINT_PC(i)	 (1ull << 63 | 1ull << 57 | (__u64)(i) << 16)
+#define DT_BPF_IS_TRACEPOINT(pc) ((pc) >> 56 == 0x82)
+#define DT_BPF_TRACEPOINT_OF(pc) ((__u32)((pc) >> 16))
+
+#define DT_BPF_TRACEPOINTS	4096u /* can be recorded at once */
+#define DT_BPF_FIELDS		48    /* of a tracepoint */
+#define DT_BPF_TRACEPOINT_MOST	1024  /* bytes in front of the texts of variable length */
+#define DT_BPF_TRACEPOINT_TEXT	256   /* bytes of a text that are recorded */
+
+/* What a field of a tracepoint is. */
+enum dt_bpf_field_is {
+	DT_BPF_FIELD_UNSIGNED, /* a value of 1 to 8 bytes */
+	DT_BPF_FIELD_SIGNED,
+	DT_BPF_FIELD_TEXT,  /* an array of characters, up to a NUL */
+	DT_BPF_FIELD_BYTES, /* another array */
+};
+
+/* Where it is found. */
+enum dt_bpf_field_at {
+	DT_BPF_FIELD_HERE,
+	DT_BPF_FIELD_THERE,  /* here is where it is, and of how many bytes: __data_loc */
+	DT_BPF_FIELD_BEHIND, /* the same, counted from behind this: __rel_loc */
+};
+
+struct dt_bpf_field {
+	__u16 offset, size;
+	__u8 is; /* enum dt_bpf_field_is */
+	__u8 at; /* enum dt_bpf_field_at */
+	__u16 spare;
+};
+
+/* A tracepoint: first its values, then its texts. */
+struct dt_bpf_tracepoint {
+	__u32 bytes; /* in front of the texts of variable length */
+	__u32 values, texts;
+	struct dt_bpf_field field[DT_BPF_FIELDS];
+};
+
 #endif

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/record.h"
 #include "session/kernel-names.h"
+#include "session/kernel-tracepoints.h"
 
 struct dt_kernel; /* dt_kernel_take() is called by one thread, everything else by another */
 
@@ -42,6 +43,9 @@ int dt_kernel_tell(const struct dt_kernel *k, struct dt_error *e, const char *fo
 	__attribute__((format(printf, 3, 4)));
 /* Returns this session's tracepoints in the kernel (session/kernel-ranges.h). */
 struct dt_kernel_points *dt_kernel_points(const struct dt_kernel *k);
+
+/* Returns the kernel's own tracepoint that a record's pc stands for; NULL: none. */
+const struct dt_kernel_tracepoint *dt_kernel_tracepoint(const struct dt_kernel *k, uint64_t pc);
 
 /* Has process pid recorded, and the children that it makes from now on. One that has ended is no
  * error. */

@@ -10,6 +10,9 @@
 
 #define DT_KERNEL_CALLS "syscall:" /* before patterns of system calls that are recorded in full */
 
+/* before patterns of tracepoints that the kernel itself has: "tracepoint:sched:*" */
+#define DT_KERNEL_TRACEPOINTS "tracepoint:"
+
 /* What is traced of the kernel by default: system calls, and what they do to files. */
 #define DT_KERNEL_PATTERN "__x64_sys_* __ia32_sys_* __ia32_compat_sys_* ksys_* vfs_*"
 
@@ -57,7 +60,8 @@ struct dt_options {
 	bool switches_or_not; /* with switches: where they can not be recorded, go on without them
 			       */
 	bool wakers;	      /* with switches and kernel: record who woke each thread */
-	bool calls;	      /* record system calls in full: among kernel_pattern */
+	bool calls;	      /* record system calls in full, or the kernel's own tracepoints:
+			       * among kernel_pattern */
 	bool kernel;	      /* record what happens in the kernel, */
 	const char *const *kernel_pattern; /* in functions that match these patterns, */
 	size_t kernel_patterns;
