@@ -13,7 +13,7 @@
 #include "include/devtrace-ioctl.h"
 
 #define NO_THREAD    0xffffffffu /* DT_NO_TID of core/record.h */
-#define IN_INTERRUPT 0x00ff0100 /* an NMI, a hardirq, or serving a softirq */
+#define IN_INTERRUPT 0x00ff0100	 /* an NMI, a hardirq, or serving a softirq */
 
 /* ---- what is shared with the recorder ---- */
 

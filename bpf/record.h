@@ -164,10 +164,10 @@ struct dt_bpf_message {
 #define DT_BPF_IS_TRACEPOINT(pc) ((pc) >> 56 == 0x82)
 #define DT_BPF_TRACEPOINT_OF(pc) ((__u32)((pc) >> 16))
 
-#define DT_BPF_TRACEPOINTS	4096u /* can be recorded at once */
-#define DT_BPF_FIELDS		48    /* of a tracepoint */
-#define DT_BPF_TRACEPOINT_MOST	1024  /* bytes in front of the texts of variable length */
-#define DT_BPF_TRACEPOINT_TEXT	256   /* bytes of a text that are recorded */
+#define DT_BPF_TRACEPOINTS     4096u /* can be recorded at once */
+#define DT_BPF_FIELDS	       48    /* of a tracepoint */
+#define DT_BPF_TRACEPOINT_MOST 1024  /* bytes in front of the texts of variable length */
+#define DT_BPF_TRACEPOINT_TEXT 256   /* bytes of a text that are recorded */
 
 /* What a field of a tracepoint is. */
 enum dt_bpf_field_is {

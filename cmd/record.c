@@ -30,7 +30,8 @@
 	"                             Without -F, only these are traced\n"                                  \
 	"  -T, --trace=POINT          set a tracepoint: 'FILE.c:123 VALUE p->len', 'sync+1c REG rax';\n"    \
 	"                             devtrace-ctl(5). Without -F, only tracepoints are traced;\n"          \
-	"                             'kernel:vfs_read+9 REG rdi': one in the kernel, as with -k\n"         \
+	"                             'kernel:vfs_read+9 REG rdi': one in the kernel, as with -k;\n"        \
+	"                             'tracepoint:sched:*': the kernel's own; needs root\n"                 \
 	"      --filter=WORDS         write only calls that these words mean, and sums of the others:\n"    \
 	"                             'time>10us', 'in:parse* -leaf', 'depth<4', 'size>4096', 'failed'\n"   \
 	"      --sum=WORDS            sum up calls while recording, and write none (without --filter):\n"   \

@@ -143,14 +143,14 @@ static void describe_tracepoint(struct dt_session *s, const struct dt_kernel_tra
 	int64_t out;
 
 	dt_format(name, sizeof(name), "%s:%s", t->system, t->name);
-	dt_kernel_tracepoint_signature(t, signature, sizeof(signature));
+	dt_kernel_tracepoint_values(t, 0, signature, sizeof(signature));
 	out = dt_describe_function(s, &f);
 	row->kind = DT_SITE_POINT;
 	row->pc = f.address;
 	row->values = dt_describe_meant(signature, false);
 	if (r->kind == DT_MORE) {
 		if (part == DT_BPF_FURTHER)
-			dt_kernel_tracepoint_further(t, 4 * item, signature, sizeof(signature));
+			dt_kernel_tracepoint_values(t, 4 * item, signature, sizeof(signature));
 		else
 			dt_kernel_tracepoint_text(t, item, signature, sizeof(signature));
 		f.variant = (r->pc & 0xffff) + 1;

@@ -384,9 +384,9 @@ int dt_bpf_programs_load(struct dt_kernel_bpf *k, struct dt_error *e)
 	    dt_bpf_functions_attach(k, e) == 0)
 		rc = attach_tracepoints(k, e);
 	if (rc == 0 && k->tracepoints->n)
-		rc = dt_bpf_tracepoints_attach(
-			k, map_fd(k, "tracepoints"),
-			dt_bpf.bpf_program__fd(program_of(k, "happened")), e);
+		rc = dt_bpf_tracepoints_attach(k, map_fd(k, "tracepoints"),
+					       dt_bpf.bpf_program__fd(program_of(k, "happened")),
+					       e);
 	dt_bpf.libbpf_set_print(before);
 	return rc;
 }

@@ -2,9 +2,11 @@
 /* Has BPF record the kernel's own tracepoints. */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "session/kernel-bpf-work.h"
@@ -12,8 +14,7 @@
 /* Tells the program of a tracepoint. */
 static int tell(int map, uint32_t i, const struct dt_kernel_tracepoint *p)
 {
-	struct dt_bpf_tracepoint t = {
-		.bytes = p->bytes, .values = p->values, .texts = p->texts};
+	struct dt_bpf_tracepoint t = {.bytes = p->bytes, .values = p->values, .texts = p->texts};
 
 	for (unsigned f = 0; f < p->values + p->texts; f++)
 		t.field[f] = p->field[f].how;
@@ -59,15 +60,25 @@ int dt_bpf_tracepoints_attach(struct dt_kernel_bpf *k, int map, int program, str
 		if (rc == 0)
 			rc = k->happening[i] = attach(program, (uint32_t)i, p, k->cores);
 		if (rc == -EMFILE || rc == -ENFILE)
-			return dt_fail(e,
-				       "%zu of the kernel's tracepoints: %s: choose fewer, or allow "
-				       "more open files (ulimit -n)",
-				       t->n, strerror(-rc));
+			return dt_fail(
+				e,
+				"%zu of the kernel's tracepoints: %s: choose fewer, or allow "
+				"more open files (ulimit -n)",
+				t->n, strerror(-rc));
 		if (rc < 0)
 			return dt_fail(e, "the kernel's tracepoint %s:%s can not be recorded: %s",
 				       p->system, p->name, strerror(-rc));
 	}
 	return 0;
+}
+
+bool dt_bpf_tracepoints_counted(void)
+{
+	unsigned major = 0, minor = 0;
+	struct utsname u;
+
+	return uname(&u) < 0 || sscanf(u.release, "%u.%u", &major, &minor) != 2 || major > 6 ||
+	       (major == 6 && minor >= 7);
 }
 
 void dt_bpf_tracepoints_detach(struct dt_kernel_bpf *k)

@@ -185,11 +185,15 @@ static void note(void *ctx, char *text, size_t size)
 	/* where only threads are recorded, the module would record nothing */
 	if (k->full || k->functions || k->calls || k->tracepoints->n || !k->threads)
 		at = dt_format(text, size, "the kernel is recorded by BPF: %s",
-			       k->full	    ? "its module does not record system calls in full"
+			       k->full ? "its module does not record system calls in full"
 			       : k->tracepoints->n
 				       ? "its module does not record the kernel's own tracepoints"
 			       : k->threads ? "its module does not record who wakes threads"
 					    : "its module is not loaded");
+	if (k->tracepoints->n && !dt_bpf_tracepoints_counted() && at < size)
+		at += dt_format(text + at, size - at,
+				"; this kernel (before 6.7) does not count the tracepoints that "
+				"interrupts hit while BPF ran, which are missing");
 	if (k->state->unstacked)
 		at += dt_format(text + at, size - at, "%s%lu times the kernel's stack is not known",
 				at ? "; " : "", (unsigned long)k->state->unstacked);

@@ -128,18 +128,17 @@ static bool is_text(const char *type)
 }
 
 /* Adds a field; the values are in front of the texts, which are taken afterwards. */
-static bool add(struct dt_kernel_tracepoint *p, const struct line *l, unsigned nth, uint8_t at)
+static bool add(struct dt_kernel_tracepoint *p, const struct line *l, uint8_t at)
 {
 	unsigned i = p->values + p->texts;
 	struct dt_kernel_field *f = &p->field[i];
 	bool wide = l->array && at == DT_BPF_FIELD_HERE;
 
-	if (i == DT_BPF_FIELDS)
+	if (i == DT_BPF_FIELDS || (at != DT_BPF_FIELD_HERE && l->size != 4))
 		return false;
-	*f = (struct dt_kernel_field){.address = strchr(l->type, '*'),
-				      .how = {.offset = (uint16_t)l->offset,
-					      .size = (uint16_t)l->size,
-					      .at = at}};
+	*f = (struct dt_kernel_field){
+		.address = strchr(l->type, '*'),
+		.how = {.offset = (uint16_t)l->offset, .size = (uint16_t)l->size, .at = at}};
 	strcpy(f->name, l->name);
 	f->how.is = wide || at != DT_BPF_FIELD_HERE
 			    ? (is_text(l->type) ? DT_BPF_FIELD_TEXT : DT_BPF_FIELD_BYTES)
@@ -149,14 +148,13 @@ static bool add(struct dt_kernel_tracepoint *p, const struct line *l, unsigned n
 		p->values++;
 	else
 		p->texts++;
-	p->order[i] = (uint8_t)nth;
 	if (p->bytes < l->offset + l->size)
 		p->bytes = l->offset + l->size;
 	return true;
 }
 
 /* An array of a few numbers is as many values: "args0", "args1". */
-static bool add_numbers(struct dt_kernel_tracepoint *p, const struct line *l, unsigned *nth)
+static bool add_numbers(struct dt_kernel_tracepoint *p, const struct line *l)
 {
 	struct line one = *l;
 	unsigned n = l->size / 8;
@@ -165,26 +163,26 @@ static bool add_numbers(struct dt_kernel_tracepoint *p, const struct line *l, un
 	one.size = 8;
 	for (unsigned i = 0; i < n; i++, one.offset += 8) {
 		dt_format(one.name, sizeof(one.name), "%.40s%u", l->name, i);
-		if (!add(p, &one, (*nth)++, DT_BPF_FIELD_HERE))
+		if (!add(p, &one, DT_BPF_FIELD_HERE))
 			return false;
 	}
 	return true;
 }
 
-static bool add_line(struct dt_kernel_tracepoint *p, const struct line *l, unsigned *nth)
+static bool add_line(struct dt_kernel_tracepoint *p, const struct line *l)
 {
 	bool words = l->array && strstr(l->type, "long") && l->size % 8 == 0 && l->size <= 64;
 
 	if (strncmp(l->type, "__data_loc", 10) == 0)
-		return add(p, l, (*nth)++, DT_BPF_FIELD_THERE);
+		return add(p, l, DT_BPF_FIELD_THERE);
 	if (strncmp(l->type, "__rel_loc", 9) == 0)
-		return add(p, l, (*nth)++, DT_BPF_FIELD_BEHIND);
+		return add(p, l, DT_BPF_FIELD_BEHIND);
 	if (words)
-		return add_numbers(p, l, nth);
-	return add(p, l, (*nth)++, DT_BPF_FIELD_HERE);
+		return add_numbers(p, l);
+	return add(p, l, DT_BPF_FIELD_HERE);
 }
 
-/* Puts the values before the texts. order: from each field's number in the kernel's order. */
+/* Puts the values before the texts. */
 static void sort_fields(struct dt_kernel_tracepoint *p)
 {
 	struct dt_kernel_tracepoint was = *p;
@@ -194,14 +192,11 @@ static void sort_fields(struct dt_kernel_tracepoint *p)
 		unsigned to = was.field[i].how.is < DT_BPF_FIELD_TEXT ? value++ : text++;
 
 		p->field[to] = was.field[i];
-		p->order[was.order[i]] = (uint8_t)to;
 	}
 }
 
 bool dt_kernel_tracepoint_read(struct dt_kernel_tracepoint *p, const char *format)
 {
-	unsigned nth = 0;
-
 	p->values = p->texts = 0;
 	p->bytes = 8;
 	for (const char *at = format; (at = strstr(at, "\tfield:")) != NULL;) {
@@ -216,9 +211,9 @@ bool dt_kernel_tracepoint_read(struct dt_kernel_tracepoint *p, const char *forma
 		/* an array that ends the record, of no size of its own, or a structure */
 		if (!l.size)
 			continue;
-		if (!l.array && l.size > 8)
+		if (l.size != 1 && l.size != 2 && l.size != 4 && l.size != 8)
 			l.array = true;
-		if (!add_line(p, &l, &nth))
+		if (!add_line(p, &l))
 			return false;
 	}
 	sort_fields(p);
@@ -235,28 +230,8 @@ static size_t put_value(const struct dt_kernel_field *f, unsigned at, char *out,
 			 f->how.is == DT_BPF_FIELD_SIGNED ? 'i' : 'u', f->how.size, at);
 }
 
-void dt_kernel_tracepoint_signature(const struct dt_kernel_tracepoint *p, char *out, size_t size)
-{
-	size_t n = 0;
-
-	out[0] = '\0';
-	for (unsigned i = 0; i < p->values + p->texts && n + 64 < size; i++) {
-		const struct dt_kernel_field *f = &p->field[p->order[i]];
-
-		if (i)
-			out[n++] = ',';
-		if (p->order[i] < 4 && p->order[i] < p->values)
-			n += put_value(f, p->order[i], out + n, size - n);
-		else
-			n += dt_format(out + n, size - n, "%s:%s@-", f->name,
-				       p->order[i] < p->values ? "u8" : "s");
-	}
-	if (n + 3 <= size)
-		memcpy(out + n, ";v", 3);
-}
-
-void dt_kernel_tracepoint_further(const struct dt_kernel_tracepoint *p, unsigned first, char *out,
-				  size_t size)
+void dt_kernel_tracepoint_values(const struct dt_kernel_tracepoint *p, unsigned first, char *out,
+				 size_t size)
 {
 	size_t n = 0;
 
@@ -271,8 +246,7 @@ void dt_kernel_tracepoint_further(const struct dt_kernel_tracepoint *p, unsigned
 void dt_kernel_tracepoint_text(const struct dt_kernel_tracepoint *p, unsigned text, char *out,
 			       size_t size)
 {
-	dt_format(out, size, "%s:s@0;v",
-		  text < p->texts ? p->field[p->values + text].name : "?");
+	dt_format(out, size, "%s:s@0;v", text < p->texts ? p->field[p->values + text].name : "?");
 }
 
 /* ---- choosing ---- */

@@ -14,14 +14,12 @@ struct dt_kernel_field {
 	struct dt_bpf_field how;
 };
 
-/* The fields are sorted: first values, then texts; `place' is where each stands in the kernel's own
- * order. */
+/* The fields are sorted: first values, then texts. */
 struct dt_kernel_tracepoint {
 	char system[64], name[96];
 	uint64_t id; /* for perf_event_open(2) */
 	unsigned values, texts, bytes;
 	struct dt_kernel_field field[DT_BPF_FIELDS];
-	uint8_t order[DT_BPF_FIELDS]; /* fields, in the kernel's own order */
 };
 
 struct dt_kernel_tracepoints {
@@ -43,11 +41,10 @@ void dt_kernel_tracepoints_free(struct dt_kernel_tracepoints *t);
  * understood, or has more than can be recorded. */
 bool dt_kernel_tracepoint_read(struct dt_kernel_tracepoint *p, const char *format);
 
-/* Write the signature (symbols/symtab.h) of its first record; of the record with the values from
- * `first' on; and of that of a text. */
-void dt_kernel_tracepoint_signature(const struct dt_kernel_tracepoint *p, char *out, size_t size);
-void dt_kernel_tracepoint_further(const struct dt_kernel_tracepoint *p, unsigned first, char *out,
-				  size_t size);
+/* Write the signature (symbols/symtab.h) of its record with the values from `first' on, and of that
+ * of a text. */
+void dt_kernel_tracepoint_values(const struct dt_kernel_tracepoint *p, unsigned first, char *out,
+				 size_t size);
 void dt_kernel_tracepoint_text(const struct dt_kernel_tracepoint *p, unsigned text, char *out,
 			       size_t size);
 
