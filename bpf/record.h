@@ -43,12 +43,16 @@ struct dt_bpf_settings {
 	__u32 self;	 /* the recorder's process, which is never recorded */
 	__u32 full;	 /* 1: some system calls are recorded in full */
 	__u32 threads;	 /* 1: which thread runs where, and who woke it */
+	__u32 spare;
+	__u64 cgroup; /* with everybody: only those of this control group; 0: all */
 };
 
 /* What changes. */
 struct dt_bpf_state {
-	__u32 on;	 /* 1: records are made */
-	__u32 level;	 /* how deep the recorder's PID namespace is: by `survey' */
+	__u32 on;	    /* 1: records are made */
+	__u32 level;	    /* how deep the recorder's PID namespace is: by `survey' */
+	__u32 cgroup_level; /* how deep the control group is, plus 1; 0: not known yet */
+	__u32 spare;
 	__u64 unwatched; /* processes that are not recorded because there was no memory */
 	__u64 unread;	 /* items that could not be read when their calls began, not read yet */
 	__u64 unstacked; /* stacks of the kernel that there was no room for */

@@ -62,6 +62,8 @@
 	"                             (system calls, vfs_*), by devtrace.ko or, where that is\n"            \
 	"                             not loaded, by BPF; needs root\n"                                     \
 	"  -S, --switches             record too which thread runs on which core when\n"                    \
+	"      --cgroup=NAME          with attach -k and no process: only the processes of a container,\n"  \
+	"                             unit or control group: its number or name, or '/PATH'\n"              \
 	"      --wakers               as -S, and who woke each thread, from where in the kernel, and\n"     \
 	"                             where it waited there; by BPF, needs root\n"                          \
 	"      --stopped              record nothing yet: 'devtrace ctl start' begins, or 'arm'\n"          \

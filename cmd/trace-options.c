@@ -250,6 +250,8 @@ static int take(struct dt_trace_command *c, int opt)
 		return o->switches = true, 0;
 	case 17:
 		return o->wakers = o->switches = o->kernel = true, 0;
+	case 18:
+		return o->cgroup = optarg, 0;
 	case 1:
 		return o->stopped = true, 0;
 	case 2:
@@ -322,6 +324,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"detach", no_argument, NULL, 'd'},
 		{"switches", no_argument, NULL, 'S'},
 		{"wakers", no_argument, NULL, 17},
+		{"cgroup", required_argument, NULL, 18},
 		{"stopped", no_argument, NULL, 1},
 		{"failed", no_argument, NULL, 2},
 		{"filter", required_argument, NULL, 3},

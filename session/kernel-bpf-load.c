@@ -86,6 +86,7 @@ static struct dt_bpf_settings settings_of(const struct dt_kernel_bpf *k)
 	return (struct dt_bpf_settings){
 		.shift = k->shift,
 		.everybody = k->wanted->everybody,
+		.cgroup = k->wanted->cgroup,
 		.inside = known && space.st_ino != FIRST_SPACE,
 		.space = known ? (uint32_t)space.st_ino : 0,
 		.self = (uint32_t)getpid(),

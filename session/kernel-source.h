@@ -42,6 +42,7 @@ struct dt_kernel_wanted {
 	size_t n;
 	unsigned cores;
 	bool everybody;
+	uint64_t cgroup; /* of these only those of this control group; 0: all */
 	const struct dt_kernel_tracepoints *tracepoints; /* of the kernel itself */
 	bool threads; /* record which thread runs where, and who woke it */
 };

@@ -41,6 +41,8 @@ static const char *not_the_modules(const struct dt_kernel_wanted *w)
 {
 	if (w->threads)
 		return "who wakes threads is recorded";
+	if (w->cgroup)
+		return "what a control group does is recorded";
 	if (w->tracepoints->n)
 		return "the kernel's own tracepoints are recorded";
 	for (size_t i = 0; i < w->n; i++)
@@ -77,10 +79,17 @@ static int open_source(struct dt_kernel *k, const struct dt_kernel_wanted *w, st
 }
 
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
-				 bool everybody, bool threads, struct dt_error *e)
+				 bool everybody, uint64_t cgroup, bool threads, struct dt_error *e)
 {
 	struct dt_kernel *k = calloc(1, sizeof(*k));
-	struct dt_kernel_wanted wanted = {pattern, n, cores, everybody, NULL, threads};
+	struct dt_kernel_wanted wanted = {
+		.pattern = pattern,
+		.n = n,
+		.cores = cores,
+		.everybody = everybody,
+		.cgroup = cgroup,
+		.threads = threads,
+	};
 
 	if (!k || !(k->points = dt_kernel_points_new())) {
 		dt_fail(e, "out of memory");

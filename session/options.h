@@ -65,10 +65,11 @@ struct dt_options {
 	bool kernel;	      /* record what happens in the kernel, */
 	const char *const *kernel_pattern; /* in functions that match these patterns, */
 	size_t kernel_patterns;
-	bool everybody; /* for all processes of the machine, not only those of the session */
-	bool contexts;	/* record libc's swapcontext() and setcontext(), by which calls are paired
-			   across stacks */
-	bool idle;	/* trace nothing until a command says so */
+	bool everybody;	    /* for all processes of the machine, not only those of the session, */
+	const char *cgroup; /* or for all of a control group (session/cgroup.h); NULL: of any */
+	bool contexts; /* record libc's swapcontext() and setcontext(), by which calls are paired
+			  across stacks */
+	bool idle;     /* trace nothing until a command says so */
 	bool stopped; /* hook what is chosen, and record from the command `start' or a trigger on */
 	const char *const
 		*point; /* tracepoints, each as the command `trace' has it after its name */
