@@ -195,12 +195,14 @@ static int take_threads(struct dt_trace_command *c)
 	return 0;
 }
 
-/* Takes an option that says how calls are printed; false: it is none of these. */
+/* Takes an option whose text is used as it is, most say how calls are printed; false: it is none of
+ * these. */
 static bool take_form(struct dt_trace_command *c, int opt)
 {
 	const char **const form = opt == 'O'  ? &c->fields
 				  : opt == 11 ? &c->units
 				  : opt == 12 ? &c->color
+				  : opt == 18 ? &c->options.cgroup
 					      : NULL;
 
 	if (form)
@@ -250,8 +252,6 @@ static int take(struct dt_trace_command *c, int opt)
 		return o->switches = true, 0;
 	case 17:
 		return o->wakers = o->switches = o->kernel = true, 0;
-	case 18:
-		return o->cgroup = optarg, 0;
 	case 1:
 		return o->stopped = true, 0;
 	case 2:

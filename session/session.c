@@ -266,12 +266,9 @@ static int choose_functions(struct dt_session *s, struct dt_error *e)
 	return o->contexts ? dt_session_device_contexts(s, e) : 0;
 }
 
-/* Fills in s, which is all zero. On error, everything that it has made is freed. */
-static int create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
+/* Fails where nothing can be recorded, or not what is asked for. */
+static int check(const struct dt_options *o, struct dt_error *e)
 {
-	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
-	struct dt_clocks began, now;
-	struct dt_costs costs;
 	int tsc;
 
 	if (prctl(PR_GET_TSC, &tsc) == 0 && tsc == PR_TSC_SIGSEGV)
@@ -281,6 +278,18 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 	if (o->cgroup && !o->everybody)
 		return dt_fail(e, "--cgroup is for 'devtrace attach' with -k, -A 'syscall:...' or "
 				  "-T 'tracepoint:...', and without processes");
+	return 0;
+}
+
+/* Fills in s, which is all zero. On error, everything that it has made is freed. */
+static int create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
+{
+	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
+	struct dt_clocks began, now;
+	struct dt_costs costs;
+
+	if (check(o, e) < 0)
+		return -1;
 	began = dt_clocks_read();
 	s->began = began.ticks;
 	s->options = *o;
