@@ -12,7 +12,8 @@
 #include "bpf/record.h"
 #include "include/devtrace-ioctl.h"
 
-#define IN_INTERRUPT 0x00ff0100 /* an NMI, a hardirq, or serving a softirq */
+#define NO_THREAD    0xffffffffu /* DT_NO_TID of core/record.h */
+#define IN_INTERRUPT 0x00ff0100	 /* an NMI, a hardirq, or serving a softirq */
 
 /* ---- what is shared with the recorder ---- */
 
@@ -89,13 +90,45 @@ static __always_inline __u32 number_of(struct task_struct *t, __u32 own)
 	return (__u32)BPF_CORE_READ(at, nr);
 }
 
+/* Is this group, or the one above it at that level, the one that is recorded? */
+static __always_inline int is_group(struct cgroup *c, __u32 level)
+{
+	struct cgroup *above = NULL;
+
+	/* read, not followed: as in number_of() */
+	bpf_probe_read_kernel(&above, sizeof(above),
+			      (void *)c + bpf_core_field_offset(struct cgroup, ancestors) +
+				      level * sizeof(above));
+	return above && BPF_CORE_READ(above, kn, id) == settings.cgroup;
+}
+
+/* Is the process of this leader in the control group that is recorded? How deep that is, the first
+ * process in it tells. */
+static __noinline int in_cgroup(struct task_struct *leader)
+{
+	struct cgroup *c = BPF_CORE_READ(leader, cgroups, dfl_cgrp);
+	__u32 level, known = state.cgroup_level;
+
+	if (!c)
+		return 0;
+	level = (__u32)BPF_CORE_READ(c, level);
+	if (known)
+		return level + 1 >= known && is_group(c, known - 1);
+	for (__u32 i = 0; i < 64 && i <= level; i++)
+		if (is_group(c, i)) {
+			state.cgroup_level = i + 1;
+			return 1;
+		}
+	return 0;
+}
+
 /* Is the process of this leader recorded? */
 static __always_inline int is_watched(__u32 number, struct task_struct *leader)
 {
 	__u64 *since;
 
 	if (settings.everybody)
-		return number && number != settings.self;
+		return number && number != settings.self && (!settings.cgroup || in_cgroup(leader));
 	since = bpf_map_lookup_elem(&watched, &number);
 	if (!since)
 		return 0;
@@ -134,6 +167,17 @@ static __always_inline __u32 who_calls(void)
 static __always_inline __u32 who(void)
 {
 	return !state.on || in_interrupt() ? 0 : who_calls();
+}
+
+/* Returns the number of the running thread, whatever it or an interrupt in its time does, if it is
+ * to be recorded, else 0. A core's idle thread has none: NO_THREAD, where everybody is recorded. */
+static __always_inline __u32 who_runs(void)
+{
+	if (!(__u32)bpf_get_current_pid_tgid())
+		return state.on && settings.everybody && !settings.inside && !settings.cgroup
+			       ? NO_THREAD
+			       : 0;
+	return who_calls();
 }
 
 /* ---- the append ---- */

@@ -92,6 +92,20 @@ struct fs_struct {
 	struct path root, pwd;
 } KERNELS;
 
+struct kernfs_node {
+	__u64 id;
+} KERNELS;
+
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+	struct cgroup *ancestors[1]; /* from the root on, itself the last */
+} KERNELS;
+
+struct css_set {
+	struct cgroup *dfl_cgrp; /* of version 2 */
+} KERNELS;
+
 struct task_struct {
 	struct thread_info thread_info;
 	int pid, tgid;
@@ -99,6 +113,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct files_struct *files;
 	struct fs_struct *fs;
+	struct css_set *cgroups;
 	__u64 start_time;
 	char comm[16];
 } KERNELS;

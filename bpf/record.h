@@ -43,12 +43,16 @@ struct dt_bpf_settings {
 	__u32 self;	 /* the recorder's process, which is never recorded */
 	__u32 full;	 /* 1: some system calls are recorded in full */
 	__u32 threads;	 /* 1: which thread runs where, and who woke it */
+	__u32 spare;
+	__u64 cgroup; /* with everybody: only those of this control group; 0: all */
 };
 
 /* What changes. */
 struct dt_bpf_state {
-	__u32 on;	 /* 1: records are made */
-	__u32 level;	 /* how deep the recorder's PID namespace is: by `survey' */
+	__u32 on;	    /* 1: records are made */
+	__u32 level;	    /* how deep the recorder's PID namespace is: by `survey' */
+	__u32 cgroup_level; /* how deep the control group is, plus 1; 0: not known yet */
+	__u32 spare;
 	__u64 unwatched; /* processes that are not recorded because there was no memory */
 	__u64 unread;	 /* items that could not be read when their calls began, not read yet */
 	__u64 unstacked; /* stacks of the kernel that there was no room for */
@@ -153,6 +157,49 @@ struct dt_bpf_message {
 	__u64 count, control_length;
 	__u32 name_length, name_n; /* name_n bytes of the address follow */
 	__u32 flags, spare;
+};
+
+/*
+ * Tracepoints that the kernel itself has, such as sched:sched_switch. All records of a hit have the
+ * address of DT_BPF_TRACEPOINT_PC(), the further ones with which part they are in its low 16 bits:
+ * the further values (DT_BPF_FURTHER), and each text as the items of system calls are.
+ */
+#define DT_BPF_TRACEPOINT_PC(i)	 (1ull << 63 | 1ull << 57 | (__u64)(i) << 16)
+#define DT_BPF_IS_TRACEPOINT(pc) ((pc) >> 56 == 0x82)
+#define DT_BPF_TRACEPOINT_OF(pc) ((__u32)((pc) >> 16))
+
+#define DT_BPF_TRACEPOINTS     4096u /* can be recorded at once */
+#define DT_BPF_FIELDS	       48    /* of a tracepoint */
+#define DT_BPF_TRACEPOINT_MOST 1024  /* bytes in front of the texts of variable length */
+#define DT_BPF_TRACEPOINT_TEXT 256   /* bytes of a text that are recorded */
+
+/* What a field of a tracepoint is. */
+enum dt_bpf_field_is {
+	DT_BPF_FIELD_UNSIGNED, /* a value of 1 to 8 bytes */
+	DT_BPF_FIELD_SIGNED,
+	DT_BPF_FIELD_TEXT,  /* an array of characters, up to a NUL */
+	DT_BPF_FIELD_BYTES, /* another array */
+};
+
+/* Where it is found. */
+enum dt_bpf_field_at {
+	DT_BPF_FIELD_HERE,
+	DT_BPF_FIELD_THERE,  /* here is where it is, and of how many bytes: __data_loc */
+	DT_BPF_FIELD_BEHIND, /* the same, counted from behind this: __rel_loc */
+};
+
+struct dt_bpf_field {
+	__u16 offset, size;
+	__u8 is; /* enum dt_bpf_field_is */
+	__u8 at; /* enum dt_bpf_field_at */
+	__u16 spare;
+};
+
+/* A tracepoint: first its values, then its texts. */
+struct dt_bpf_tracepoint {
+	__u32 bytes; /* in front of the texts of variable length */
+	__u32 values, texts;
+	struct dt_bpf_field field[DT_BPF_FIELDS];
 };
 
 #endif

@@ -30,7 +30,8 @@
 	"                             Without -F, only these are traced\n"                                  \
 	"  -T, --trace=POINT          set a tracepoint: 'FILE.c:123 VALUE p->len', 'sync+1c REG rax';\n"    \
 	"                             devtrace-ctl(5). Without -F, only tracepoints are traced;\n"          \
-	"                             'kernel:vfs_read+9 REG rdi': one in the kernel, as with -k\n"         \
+	"                             'kernel:vfs_read+9 REG rdi': one in the kernel, as with -k;\n"        \
+	"                             'tracepoint:sched:*': the kernel's own; needs root\n"                 \
 	"      --filter=WORDS         write only calls that these words mean, and sums of the others:\n"    \
 	"                             'time>10us', 'in:parse* -leaf', 'depth<4', 'size>4096', 'failed'\n"   \
 	"      --sum=WORDS            sum up calls while recording, and write none (without --filter):\n"   \
@@ -61,6 +62,8 @@
 	"                             (system calls, vfs_*), by devtrace.ko or, where that is\n"            \
 	"                             not loaded, by BPF; needs root\n"                                     \
 	"  -S, --switches             record too which thread runs on which core when\n"                    \
+	"      --cgroup=NAME          with attach -k and no process: only the processes of a container,\n"  \
+	"                             unit or control group: its number or name, or '/PATH'\n"              \
 	"      --wakers               as -S, and who woke each thread, from where in the kernel, and\n"     \
 	"                             where it waited there; by BPF, needs root\n"                          \
 	"      --stopped              record nothing yet: 'devtrace ctl start' begins, or 'arm'\n"          \

@@ -94,6 +94,28 @@ static int take_calls(struct dt_trace_command *c)
 	return add(c, c->kernel, ROOM(c->kernel), &c->options.kernel_patterns, 'A');
 }
 
+/* Is the argument of -T a pattern of tracepoints that the kernel itself has? */
+static bool is_tracepoints(const char *what)
+{
+	return strncmp(what + (*what == '!'), DT_KERNEL_TRACEPOINTS,
+		       strlen(DT_KERNEL_TRACEPOINTS)) == 0;
+}
+
+/* Takes such a pattern. */
+static int take_tracepoints(struct dt_trace_command *c)
+{
+	const char *name = optarg + (*optarg == '!') + strlen(DT_KERNEL_TRACEPOINTS);
+
+	if (strpbrk(name, " @'\n") || !strchr(name, ':'))
+		return bad_usage("-T takes the kernel's own tracepoints as in "
+				 "'tracepoint:sched:sched_switch' or 'tracepoint:block:*', all "
+				 "fields of which are recorded, not",
+				 optarg);
+	c->options.calls = c->options.kernel = true;
+	c->options.kernel_pattern = c->kernel;
+	return add(c, c->kernel, ROOM(c->kernel), &c->options.kernel_patterns, 'T');
+}
+
 /* Takes an option that says what is to be traced. */
 static int take_what(struct dt_trace_command *c, int opt)
 {
@@ -107,6 +129,8 @@ static int take_what(struct dt_trace_command *c, int opt)
 		o->argument = c->argument;
 		return add(c, c->argument, ROOM(c->argument), &o->arguments, 'A');
 	case 'T':
+		if (is_tracepoints(optarg))
+			return take_tracepoints(c);
 		o->point = c->point;
 		o->kernel = o->kernel || is_kernels(optarg);
 		return add(c, c->point, ROOM(c->point), &o->points, 'T');
@@ -171,12 +195,14 @@ static int take_threads(struct dt_trace_command *c)
 	return 0;
 }
 
-/* Takes an option that says how calls are printed; false: it is none of these. */
+/* Takes an option whose text is used as it is, most say how calls are printed; false: it is none of
+ * these. */
 static bool take_form(struct dt_trace_command *c, int opt)
 {
 	const char **const form = opt == 'O'  ? &c->fields
 				  : opt == 11 ? &c->units
 				  : opt == 12 ? &c->color
+				  : opt == 18 ? &c->options.cgroup
 					      : NULL;
 
 	if (form)
@@ -298,6 +324,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"detach", no_argument, NULL, 'd'},
 		{"switches", no_argument, NULL, 'S'},
 		{"wakers", no_argument, NULL, 17},
+		{"cgroup", required_argument, NULL, 18},
 		{"stopped", no_argument, NULL, 1},
 		{"failed", no_argument, NULL, 2},
 		{"filter", required_argument, NULL, 3},

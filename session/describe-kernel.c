@@ -128,6 +128,43 @@ static void describe_call(struct dt_session *s, const struct dt_record *r, struc
 	row->function = call_row(s, &c, (r->pc & 0xffff) + 1, signature);
 }
 
+/* Describes a record of one of the kernel's own tracepoints, t. */
+static void describe_tracepoint(struct dt_session *s, const struct dt_kernel_tracepoint *t,
+				const struct dt_record *r, struct dt_site_row *row)
+{
+	char name[sizeof(t->system) + sizeof(t->name)], signature[DT_DESCRIBE_SIGNATURE];
+	unsigned part = DT_BPF_PART_OF(r->pc), item = DT_BPF_PART_ITEM(r->pc);
+	struct dt_function_row f = {.module = kernel_module(s, "tracepoint"),
+				    .address = r->pc & ~0xffffull,
+				    .size = 1,
+				    .name = name,
+				    .file = "",
+				    .signature = signature};
+	int64_t out;
+
+	dt_format(name, sizeof(name), "%s:%s", t->system, t->name);
+	dt_kernel_tracepoint_values(t, 0, signature, sizeof(signature));
+	out = dt_describe_function(s, &f);
+	row->kind = DT_SITE_POINT;
+	row->pc = f.address;
+	row->values = dt_describe_meant(signature, false);
+	if (r->kind == DT_MORE) {
+		if (part == DT_BPF_FURTHER)
+			dt_kernel_tracepoint_values(t, 4 * item, signature, sizeof(signature));
+		else
+			dt_kernel_tracepoint_text(t, item, signature, sizeof(signature));
+		f.variant = (r->pc & 0xffff) + 1;
+		row->pc = r->pc;
+		row->kind = part == DT_BPF_HEAD	   ? DT_SITE_POINT_BUFFER
+			    : part == DT_BPF_PIECE ? DT_SITE_POINT_TEXT
+						   : DT_SITE_POINT_MORE;
+		row->values = part == DT_BPF_FURTHER ? dt_describe_meant(signature, false)
+						     : DT_DESCRIBE_ALL;
+		out = dt_describe_function(s, &f);
+	}
+	row->function = out < 0 ? 0 : out;
+}
+
 /* Writes the row of a function, and its signature. Returns the row; 0: there is none. */
 static int64_t function_row(struct dt_session *s, const struct dt_kernel_symbol *symbol,
 			    char signature[DT_DESCRIBE_SIGNATURE])
@@ -161,6 +198,7 @@ void dt_describe_kernel(struct dt_session *s, const struct dt_record *r, struct 
 	char signature[DT_DESCRIBE_SIGNATURE];
 	struct dt_kernel_symbol symbol;
 	struct dt_function_row f;
+	const struct dt_kernel_tracepoint *own;
 	const struct dt_point *point;
 	unsigned first;
 	int64_t out;
@@ -172,6 +210,11 @@ void dt_describe_kernel(struct dt_session *s, const struct dt_record *r, struct 
 	}
 	if (DT_BPF_IS_CALL(r->pc)) {
 		describe_call(s, r, row);
+		return;
+	}
+	own = dt_kernel_tracepoint(s->kernel, r->pc);
+	if (own) {
+		describe_tracepoint(s, own, r, row);
 		return;
 	}
 	if (!dt_kernel_symbol(s->kernel, r->pc, &symbol))

@@ -7,6 +7,7 @@
 #include "core/choice.h"
 #include "core/words.h"
 #include "session/kernel-bpf-work.h"
+#include "session/options.h"
 
 /* Compares a function with one pattern, such as "vfs_*", "!ext4:*" or "vfs_read". */
 static bool matches(const char *pattern, const struct dt_kernel_symbol *s)
@@ -20,9 +21,15 @@ static bool matches(const char *pattern, const struct dt_kernel_symbol *s)
 	return fnmatch(module, s->module, 0) == 0 && fnmatch(colon + 1, s->name, 0) == 0;
 }
 
+static bool is_tracepoint(const char *word)
+{
+	return strncmp(word, DT_KERNEL_TRACEPOINTS, strlen(DT_KERNEL_TRACEPOINTS)) == 0;
+}
+
 bool dt_bpf_chosen(const struct dt_kernel_bpf *k, const struct dt_kernel_symbol *s, bool *exact)
 {
 	struct dt_choice choice = {0};
+	size_t words = 0;
 	char word[256];
 
 	*exact = false;
@@ -32,15 +39,16 @@ bool dt_bpf_chosen(const struct dt_kernel_bpf *k, const struct dt_kernel_symbol 
 			bool removes = *p == '!', found;
 			size_t sign = *p == '!' || *p == '+';
 
-			if (n > sign) {
+			if (n > sign && !is_tracepoint(p + sign)) {
 				dt_format(word, sizeof(word), "%.*s", (int)(n - sign), p + sign);
 				found = matches(word, s);
 				dt_choice_note(&choice, removes, found);
+				words++;
 				*exact = *exact || (found && !removes && !dt_word_is_pattern(word));
 			}
 			p += n + strspn(p + n, " ");
 		}
-	return k->wanted->n && dt_choice_made(&choice);
+	return words && dt_choice_made(&choice);
 }
 
 void dt_bpf_leave_out(struct dt_bpf_left_out *l, const char *name)
@@ -167,7 +175,7 @@ int dt_bpf_choose(struct dt_kernel_bpf *k, struct dt_error *e)
 	qsort(k->function, k->functions, sizeof(*k->function), by_name);
 	if (dt_bpf_calls_choose(k, e) < 0)
 		return -1;
-	if (k->functions || k->calls || k->full || !k->wanted->n)
+	if (k->functions || k->calls || k->full || k->tracepoints->n || !k->wanted->n)
 		return 0;
 	return dt_fail(e, "no function of the kernel matches '%s'", k->wanted->pattern[0]);
 }

@@ -86,6 +86,7 @@ static struct dt_bpf_settings settings_of(const struct dt_kernel_bpf *k)
 	return (struct dt_bpf_settings){
 		.shift = k->shift,
 		.everybody = k->wanted->everybody,
+		.cgroup = k->wanted->cgroup,
 		.inside = known && space.st_ino != FIRST_SPACE,
 		.space = known ? (uint32_t)space.st_ino : 0,
 		.self = (uint32_t)getpid(),
@@ -147,6 +148,11 @@ static int load_object(struct dt_kernel_bpf *k, struct dt_error *e)
 		dt_bpf.bpf_program__set_autoload(program_of(k, of_functions[i]), false);
 	if (!k->full)
 		dt_bpf.bpf_program__set_autoload(program_of(k, "signalled"), false);
+	if (!k->tracepoints->n)
+		dt_bpf.bpf_program__set_autoload(program_of(k, "happened"), false);
+	else
+		dt_bpf.bpf_map__set_max_entries(map_of(k, "tracepoints"),
+						(uint32_t)k->tracepoints->n);
 	prepare_threads(k);
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "heads"), k->cores);
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "records"), k->cores << k->shift);
@@ -378,6 +384,10 @@ int dt_bpf_programs_load(struct dt_kernel_bpf *k, struct dt_error *e)
 	if (load_object(k, e) == 0 && map_rings(k, e) == 0 && find_calls(k, e) == 0 &&
 	    dt_bpf_functions_attach(k, e) == 0)
 		rc = attach_tracepoints(k, e);
+	if (rc == 0 && k->tracepoints->n)
+		rc = dt_bpf_tracepoints_attach(k, map_fd(k, "tracepoints"),
+					       dt_bpf.bpf_program__fd(program_of(k, "happened")),
+					       e);
 	dt_bpf.libbpf_set_print(before);
 	return rc;
 }
@@ -395,6 +405,7 @@ void dt_bpf_functions_detach(struct dt_kernel_bpf *k)
 
 void dt_bpf_programs_unload(struct dt_kernel_bpf *k)
 {
+	dt_bpf_tracepoints_detach(k);
 	for (unsigned i = sizeof(k->tracepoint) / sizeof(*k->tracepoint); i-- > 0;)
 		if (k->tracepoint[i] >= 0)
 			close(k->tracepoint[i]);
@@ -445,7 +456,7 @@ uint64_t dt_bpf_links_missed(const struct dt_kernel_bpf *k)
 uint64_t dt_bpf_programs_missed(const struct dt_kernel_bpf *k)
 {
 	static const char *const other[] = {"call", "called",	"entered", "left",
-					    "born", "switched", "waking"};
+					    "born", "switched", "waking",  "happened"};
 	uint64_t n = dt_bpf_links_missed(k);
 
 	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++)

@@ -45,8 +45,10 @@ struct dt_kernel_bpf {
 	bool multi; /* programs are attached to many functions at once, by: */
 	int *link;
 	size_t links, link_room;
-	size_t calls;	   /* functions of system calls that are recorded */
-	size_t full;	   /* system calls that are recorded in full */
+	size_t calls; /* functions of system calls that are recorded */
+	size_t full;  /* system calls that are recorded in full */
+	const struct dt_kernel_tracepoints *tracepoints; /* of the kernel itself, */
+	int *happening;					 /* and what attaches the program to each */
 	int tracepoint[8]; /* what attaches the other programs; -1: none */
 	bool threads;	   /* which thread runs where is recorded, and who woke it */
 	int stacks;	   /* descriptor of the map of the kernel's stacks */
@@ -100,6 +102,13 @@ int dt_bpf_calls_choose(struct dt_kernel_bpf *k, struct dt_error *e);
  * which has the kernel's own table already if that can be found. */
 int dt_bpf_calls_tell(struct dt_kernel_bpf *k, int map, struct dt_error *e);
 int dt_bpf_calls_find(struct dt_kernel_bpf *k, int map, struct dt_error *e);
+
+/* Attach the program to the kernel's own tracepoints, and undo that. map: `tracepoints'; program:
+ * `happened'. -1 and an error: the kernel does not allow it. */
+int dt_bpf_tracepoints_attach(struct dt_kernel_bpf *k, int map, int program, struct dt_error *e);
+void dt_bpf_tracepoints_detach(struct dt_kernel_bpf *k);
+/* Does the kernel count the hits at which it has not run the program? */
+bool dt_bpf_tracepoints_counted(void);
 
 /* Loads the programs and attaches them; nothing is recorded yet. */
 int dt_bpf_programs_load(struct dt_kernel_bpf *k, struct dt_error *e);

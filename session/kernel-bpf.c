@@ -183,11 +183,17 @@ static void note(void *ctx, char *text, size_t size)
 
 	text[0] = '\0';
 	/* where only threads are recorded, the module would record nothing */
-	if (k->full || k->functions || k->calls || !k->threads)
+	if (k->full || k->functions || k->calls || k->tracepoints->n || !k->threads)
 		at = dt_format(text, size, "the kernel is recorded by BPF: %s",
-			       k->full	    ? "its module does not record system calls in full"
+			       k->full ? "its module does not record system calls in full"
+			       : k->tracepoints->n
+				       ? "its module does not record the kernel's own tracepoints"
 			       : k->threads ? "its module does not record who wakes threads"
 					    : "its module is not loaded");
+	if (k->tracepoints->n && !dt_bpf_tracepoints_counted() && at < size)
+		at += dt_format(text + at, size - at,
+				"; this kernel (before 6.7) does not count the tracepoints that "
+				"interrupts hit while BPF ran, which are missing");
 	if (k->state->unstacked)
 		at += dt_format(text + at, size - at, "%s%lu times the kernel's stack is not known",
 				at ? "; " : "", (unsigned long)k->state->unstacked);
@@ -239,6 +245,7 @@ int dt_kernel_bpf_open(struct dt_kernel_source *s, const struct dt_kernel_wanted
 	k->wanted = w;
 	k->cores = w->cores;
 	k->threads = w->threads;
+	k->tracepoints = w->tracepoints;
 	k->shift = 16;
 	memset(k->tracepoint, -1, sizeof(k->tracepoint));
 	dt_kernel_clock_look(&k->clock); /* the next one is when the programs are loaded */

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/record.h"
 #include "session/kernel-names.h"
+#include "session/kernel-tracepoints.h"
 
 /* What a source can do; each as the function of session/kernel.h whose name it has. ctx: the
  * source's own. */
@@ -41,6 +42,8 @@ struct dt_kernel_wanted {
 	size_t n;
 	unsigned cores;
 	bool everybody;
+	uint64_t cgroup; /* of these only those of this control group; 0: all */
+	const struct dt_kernel_tracepoints *tracepoints; /* of the kernel itself */
 	bool threads; /* record which thread runs where, and who woke it */
 };
 

@@ -15,6 +15,7 @@ struct dt_kernel {
 	struct dt_kernel_source source;
 	struct dt_kernel_names *names;
 	struct dt_kernel_points *points;
+	struct dt_kernel_tracepoints tracepoints; /* of the kernel itself */
 };
 
 int dt_kernel_tell(const struct dt_kernel *k, struct dt_error *e, const char *format, ...)
@@ -40,6 +41,10 @@ static const char *not_the_modules(const struct dt_kernel_wanted *w)
 {
 	if (w->threads)
 		return "who wakes threads is recorded";
+	if (w->cgroup)
+		return "what a control group does is recorded";
+	if (w->tracepoints->n)
+		return "the kernel's own tracepoints are recorded";
 	for (size_t i = 0; i < w->n; i++)
 		if (strstr(w->pattern[i], DT_KERNEL_CALLS))
 			return "system calls are recorded in full";
@@ -74,15 +79,25 @@ static int open_source(struct dt_kernel *k, const struct dt_kernel_wanted *w, st
 }
 
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
-				 bool everybody, bool threads, struct dt_error *e)
+				 bool everybody, uint64_t cgroup, bool threads, struct dt_error *e)
 {
-	struct dt_kernel_wanted wanted = {pattern, n, cores, everybody, threads};
 	struct dt_kernel *k = calloc(1, sizeof(*k));
+	struct dt_kernel_wanted wanted = {
+		.pattern = pattern,
+		.n = n,
+		.cores = cores,
+		.everybody = everybody,
+		.cgroup = cgroup,
+		.threads = threads,
+	};
 
 	if (!k || !(k->points = dt_kernel_points_new())) {
 		dt_fail(e, "out of memory");
 		goto fail;
 	}
+	wanted.tracepoints = &k->tracepoints;
+	if (dt_kernel_tracepoints_choose(&k->tracepoints, pattern, n, e) < 0)
+		goto fail;
 	k->names = dt_kernel_names_open(e);
 	if (!k->names)
 		goto fail;
@@ -96,8 +111,10 @@ fail_source:
 fail_names:
 	dt_kernel_names_close(k->names);
 fail:
-	if (k)
+	if (k) {
+		dt_kernel_tracepoints_free(&k->tracepoints);
 		dt_kernel_points_free(k->points);
+	}
 	free(k);
 	return NULL;
 }
@@ -109,6 +126,7 @@ void dt_kernel_close(struct dt_kernel *k)
 	k->source.ops->close(k->source.ctx);
 	dt_kernel_names_close(k->names);
 	dt_kernel_points_free(k->points);
+	dt_kernel_tracepoints_free(&k->tracepoints);
 	free(k);
 }
 
@@ -130,6 +148,13 @@ void dt_kernel_note(const struct dt_kernel *k, char *text, size_t size)
 struct dt_kernel_points *dt_kernel_points(const struct dt_kernel *k)
 {
 	return k->points;
+}
+
+const struct dt_kernel_tracepoint *dt_kernel_tracepoint(const struct dt_kernel *k, uint64_t pc)
+{
+	return DT_BPF_IS_TRACEPOINT(pc) && DT_BPF_TRACEPOINT_OF(pc) < k->tracepoints.n
+		       ? &k->tracepoints.all[DT_BPF_TRACEPOINT_OF(pc)]
+		       : NULL;
 }
 
 int dt_kernel_functions(struct dt_kernel *k, struct dt_error *e)

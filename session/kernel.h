@@ -14,17 +14,19 @@
 #include "core/error.h"
 #include "core/record.h"
 #include "session/kernel-names.h"
+#include "session/kernel-tracepoints.h"
 
 struct dt_kernel; /* dt_kernel_take() is called by one thread, everything else by another */
 
 /*
  * Prepares the device, stopped, to trace the functions that match one of the n patterns (n 0:
- * none). everybody: records all processes, not only those given to dt_kernel_watch(). threads:
+ * none). everybody: records all processes, not only those given to dt_kernel_watch(), with cgroup
+ * those of this control group, by BPF (0: all). threads:
  * which thread runs where is recorded, and who woke it (bpf/record.h), by BPF. Returns NULL and an
  * error when somebody else uses the device, or when there is none and BPF can not be used.
  */
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
-				 bool everybody, bool threads, struct dt_error *e);
+				 bool everybody, uint64_t cgroup, bool threads, struct dt_error *e);
 /* Returns who records: "module" or "bpf". */
 const char *dt_kernel_source_name(const struct dt_kernel *k);
 /* Are the times of its records of the clock of the core that they were made on? Else they are of
@@ -42,6 +44,9 @@ int dt_kernel_tell(const struct dt_kernel *k, struct dt_error *e, const char *fo
 	__attribute__((format(printf, 3, 4)));
 /* Returns this session's tracepoints in the kernel (session/kernel-ranges.h). */
 struct dt_kernel_points *dt_kernel_points(const struct dt_kernel *k);
+
+/* Returns the kernel's own tracepoint that a record's pc stands for; NULL: none. */
+const struct dt_kernel_tracepoint *dt_kernel_tracepoint(const struct dt_kernel *k, uint64_t pc);
 
 /* Has process pid recorded, and the children that it makes from now on. One that has ended is no
  * error. */

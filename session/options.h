@@ -10,6 +10,9 @@
 
 #define DT_KERNEL_CALLS "syscall:" /* before patterns of system calls that are recorded in full */
 
+/* before patterns of tracepoints that the kernel itself has: "tracepoint:sched:*" */
+#define DT_KERNEL_TRACEPOINTS "tracepoint:"
+
 /* What is traced of the kernel by default: system calls, and what they do to files. */
 #define DT_KERNEL_PATTERN "__x64_sys_* __ia32_sys_* __ia32_compat_sys_* ksys_* vfs_*"
 
@@ -57,14 +60,16 @@ struct dt_options {
 	bool switches_or_not; /* with switches: where they can not be recorded, go on without them
 			       */
 	bool wakers;	      /* with switches and kernel: record who woke each thread */
-	bool calls;	      /* record system calls in full: among kernel_pattern */
+	bool calls;	      /* record system calls in full, or the kernel's own tracepoints:
+			       * among kernel_pattern */
 	bool kernel;	      /* record what happens in the kernel, */
 	const char *const *kernel_pattern; /* in functions that match these patterns, */
 	size_t kernel_patterns;
-	bool everybody; /* for all processes of the machine, not only those of the session */
-	bool contexts;	/* record libc's swapcontext() and setcontext(), by which calls are paired
-			   across stacks */
-	bool idle;	/* trace nothing until a command says so */
+	bool everybody;	    /* for all processes of the machine, not only those of the session, */
+	const char *cgroup; /* or for all of a control group (session/cgroup.h); NULL: of any */
+	bool contexts; /* record libc's swapcontext() and setcontext(), by which calls are paired
+			  across stacks */
+	bool idle;     /* trace nothing until a command says so */
 	bool stopped; /* hook what is chosen, and record from the command `start' or a trigger on */
 	const char *const
 		*point; /* tracepoints, each as the command `trace' has it after its name */

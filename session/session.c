@@ -28,6 +28,7 @@
 #include "process/memory.h"
 #include "process/status.h"
 #include "session/account.h"
+#include "session/cgroup.h"
 #include "session/clock.h"
 #include "session/describe.h"
 #include "session/device.h"
@@ -179,9 +180,12 @@ static void note_kernel(struct dt_session *s)
 static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
 {
 	const struct dt_options *o = &s->options;
+	uint64_t cgroup = 0;
 
+	if (o->cgroup && dt_cgroup_find(o->cgroup, &cgroup, e) < 0)
+		return -1;
 	s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores, o->everybody,
-				   o->wakers, e);
+				   cgroup, o->wakers, e);
 	if (!s->kernel)
 		return -1;
 	note_kernel(s);
@@ -262,18 +266,30 @@ static int choose_functions(struct dt_session *s, struct dt_error *e)
 	return o->contexts ? dt_session_device_contexts(s, e) : 0;
 }
 
-/* Fills in s, which is all zero. On error, everything that it has made is freed. */
-static int create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
+/* Fails where nothing can be recorded, or not what is asked for. */
+static int check(const struct dt_options *o, struct dt_error *e)
 {
-	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
-	struct dt_clocks began, now;
-	struct dt_costs costs;
 	int tsc;
 
 	if (prctl(PR_GET_TSC, &tsc) == 0 && tsc == PR_TSC_SIGSEGV)
 		return dt_fail(
 			e, "reading the clock is forbidden here (prctl PR_SET_TSC): nothing can "
 			   "be recorded");
+	if (o->cgroup && !o->everybody)
+		return dt_fail(e, "--cgroup is for 'devtrace attach' with -k, -A 'syscall:...' or "
+				  "-T 'tracepoint:...', and without processes");
+	return 0;
+}
+
+/* Fills in s, which is all zero. On error, everything that it has made is freed. */
+static int create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
+{
+	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
+	struct dt_clocks began, now;
+	struct dt_costs costs;
+
+	if (check(o, e) < 0)
+		return -1;
 	began = dt_clocks_read();
 	s->began = began.ticks;
 	s->options = *o;

@@ -106,7 +106,7 @@ machines() {
 		echo
 		return
 	fi
-	printf '%s\n' 'bpf.sh strace.sh' 'system.sh user.sh wakes.sh' 'calls.sh examples.sh filters.sh language.sh map.sh points.sh' | share 3
+	printf '%s\n' 'bpf.sh strace.sh' 'system.sh user.sh wakes.sh cgroups.sh' 'calls.sh tracepoints.sh examples.sh filters.sh language.sh map.sh points.sh' | share 3
 }
 
 # costs VERSION: what a record costs in 6.1: instructions, whatever else the machine does
