@@ -196,3 +196,11 @@ int dt_cmd_one_trace_word(char **word)
 		*word = (char *)(uintptr_t)path;
 	return path ? 0 : status;
 }
+
+struct dt_reader *dt_cmd_open_one(int argc, char **argv, const char *usage, struct dt_needs *needs,
+				  int *status)
+{
+	if (argc - optind == 1 && (*status = dt_cmd_one_trace_word(&argv[optind])))
+		return NULL;
+	return dt_cmd_open(argc, argv, usage, needs, status);
+}

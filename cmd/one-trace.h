@@ -3,6 +3,8 @@
 #ifndef DT_CMD_ONE_TRACE_H
 #define DT_CMD_ONE_TRACE_H
 
+#include "cmd/open.h"
+
 /*
  * Returns the path of the trace to read for what the user has named: a trace is read itself; of a
  * fleet, one trace is made for the time this process runs (fleet/one.h), and removed when it ends,
@@ -11,6 +13,10 @@
  * status; reported.
  */
 const char *dt_cmd_one_trace(const char *path, int *status);
+
+/* As dt_cmd_open(), of what dt_cmd_one_trace() says. */
+struct dt_reader *dt_cmd_open_one(int argc, char **argv, const char *usage, struct dt_needs *needs,
+				  int *status);
 
 /* As dt_cmd_one_trace(), in the place of the word itself. Returns 0, or the exit status. */
 int dt_cmd_one_trace_word(char **word);

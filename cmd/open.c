@@ -12,7 +12,6 @@
 
 #include "cmd/commands.h"
 #include "cmd/meant.h"
-#include "cmd/one-trace.h"
 #include "core/plain.h"
 #include "store/lost-switches.h"
 #include "store/budget.h"
@@ -88,9 +87,6 @@ struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, struct d
 		return NULL;
 	}
 	needs = needs ? needs : &none;
-	path = needs->done ? path : dt_cmd_one_trace(path, status);
-	if (!path)
-		return NULL;
 	if (!needs->done)
 		dt_needs_add(needs, DT_NEED_TRACE, path);
 	*status = dt_cmd_confine(needs);
