@@ -15,6 +15,7 @@
 #include "analyse/meanings.h"
 #include "cmd/commands.h"
 #include "fleet/fleet.h"
+#include "cmd/one-trace.h"
 #include "cmd/unmet.h"
 
 static const char help[] =
@@ -557,7 +558,7 @@ int dt_cmd_calls(int argc, char **argv)
 		if (argc - optind == 1 && dt_fleet_is(argv[optind]))
 			status = dt_calls_fleet(&k, argv[optind]);
 		else
-			k.reader = dt_cmd_open(argc, argv, "calls", &needs, &status);
+			k.reader = dt_cmd_open_one(argc, argv, "calls", &needs, &status);
 		if (k.reader) {
 			status = run(&k);
 			dt_cmd_say_lost(k.reader);

@@ -13,6 +13,7 @@
 #include "core/search.h"
 #include "show/event.h"
 #include "cmd/follow.h"
+#include "cmd/one-trace.h"
 #include "core/signature.h"
 #include "core/processor.h"
 
@@ -489,7 +490,7 @@ int dt_cmd_cat(int argc, char **argv)
 		k.out.file = stdout;
 	if (argc - optind == 1 && dt_fleet_is(argv[optind]))
 		return dt_cat_fleet(&k, argv[optind], &when);
-	k.reader = dt_cmd_open(argc, argv, "cat", &needs, &status);
+	k.reader = dt_cmd_open_one(argc, argv, "cat", &needs, &status);
 	if (!k.reader)
 		return status;
 	status = dt_cmd_range(k.reader, &when, &range) ? print(&k, &range) : 2;

@@ -12,6 +12,7 @@
 #include "analyse/stats.h"
 #include "cmd/commands.h"
 #include "cmd/meant.h"
+#include "cmd/one-trace.h"
 #include "cmd/table.h"
 #include "cmd/unmet.h"
 
@@ -458,12 +459,18 @@ int dt_cmd_diff(int argc, char **argv)
 
 	if (status < 0) {
 		dt_terminal_listing(&d.terminal, !d.json);
-		dt_needs_add(&needs, DT_NEED_TRACE, argv[optind]);
-		dt_needs_add(&needs, DT_NEED_TRACE, argv[optind + 1]);
-		status = dt_cmd_confine(&needs);
+		const char *path[2] = {NULL, NULL};
+
+		status = 0;
 		for (unsigned side = 0; side < 2 && !status; side++) {
 			d.path[side] = argv[optind + (int)side];
-			d.reader[side] = dt_reader_open(d.path[side], &e);
+			path[side] = dt_cmd_one_trace(d.path[side], &status);
+			if (path[side])
+				dt_needs_add(&needs, DT_NEED_TRACE, path[side]);
+		}
+		status = status ? status : dt_cmd_confine(&needs);
+		for (unsigned side = 0; side < 2 && !status; side++) {
+			d.reader[side] = dt_reader_open(path[side], &e);
 			if (!d.reader[side])
 				status = dt_cmd_fail("%s%s", e.text, dt_cmd_meant_hint());
 		}

@@ -7,6 +7,7 @@
 #include "export/export.h"
 #include "cmd/choose.h"
 #include "cmd/commands.h"
+#include "cmd/one-trace.h"
 #include "cmd/open.h"
 #include "cmd/output.h"
 #include "cmd/progress.h"
@@ -218,7 +219,7 @@ int dt_cmd_export(int argc, char **argv)
 	if (!(a.folder ? dt_output_open_folder(&part, a.folder) : dt_output_open(&part, a.output)))
 		return 1;
 	dt_output_needs(&part, &needs);
-	r = dt_cmd_open(argc, argv, "export", &needs, &status);
+	r = dt_cmd_open_one(argc, argv, "export", &needs, &status);
 	if (!r) {
 		dt_output_end(&part, false);
 		return status;

@@ -9,6 +9,7 @@
 #include "analyse/flame.h"
 #include "cmd/choose.h"
 #include "cmd/commands.h"
+#include "cmd/one-trace.h"
 #include "cmd/open.h"
 #include "cmd/output.h"
 
@@ -135,7 +136,7 @@ int dt_cmd_flame(int argc, char **argv)
 	if (!dt_output_open(&part, strcmp(output, "-") ? output : NULL))
 		return 1;
 	dt_output_needs(&part, &needs);
-	r = dt_cmd_open(argc, argv, "flame", &needs, &status);
+	r = dt_cmd_open_one(argc, argv, "flame", &needs, &status);
 	if (!r) {
 		dt_output_end(&part, false);
 		return status;

@@ -126,9 +126,9 @@ void dt_fleet_print(const struct dt_fleet *f, struct dt_reader **reader)
 			    f->wander * 1e6);
 }
 
-/* In a child: reads the fleet, confined to it, and writes the paths of its traces, each ended by a
- * NUL; or, after a newline, what is wrong. */
-static void write_paths(const char *path, int to)
+/* In a child: reads the fleet, confined to it, and writes the paths of its traces, or of that of
+ * one host (NULL: of all), each ended by a NUL; or, after a newline, what is wrong. */
+static void write_paths(const char *path, const char *host, int to)
 {
 	struct dt_needs needs = {.n = 0};
 	struct dt_error e;
@@ -140,8 +140,12 @@ static void write_paths(const char *path, int to)
 	dt_needs_add(&needs, DT_NEED_READ, path);
 	if (dt_confine(&needs, &e) < 0 || !(f = dt_fleet_read(path, &e)))
 		fprintf(out, "\n%s", e.text);
+	if (f && host && dt_fleet_find(f, host, strlen(host)) == f->hosts)
+		fprintf(out, "\n%s has no machine '%s'; `devtrace merge %s` lists them", path, host,
+			path);
 	for (uint32_t i = 0; f && i < f->hosts; i++)
-		fwrite(f->host[i].path, 1, strlen(f->host[i].path) + 1, out);
+		if (!host || !strcmp(host, f->host[i].name))
+			fwrite(f->host[i].path, 1, strlen(f->host[i].path) + 1, out);
 	fclose(out);
 	_exit(0);
 }
@@ -153,7 +157,7 @@ static void write_paths(const char *path, int to)
  * read; but before it is looked at, this process is to have confined itself to them. So another one
  * looks first. NULL: reported.
  */
-static char *read_paths(const char *path, size_t *n)
+static char *read_paths(const char *path, const char *host, size_t *n)
 {
 	char *text = malloc(PATHS + 1);
 	int pipes[2];
@@ -169,7 +173,7 @@ static char *read_paths(const char *path, size_t *n)
 	fflush(NULL);
 	child = fork();
 	if (child == 0)
-		write_paths(path, pipes[1]);
+		write_paths(path, host, pipes[1]);
 	close(pipes[1]);
 	while (child > 0 && *n < PATHS && (got = read(pipes[0], text + *n, PATHS - *n)) != 0)
 		if (got > 0)
@@ -187,11 +191,20 @@ static char *read_paths(const char *path, size_t *n)
 	return NULL;
 }
 
+const char *dt_fleet_path_of(const char *path, const char *host, int *status)
+{
+	size_t n;
+	const char *found = read_paths(path, host, &n);
+
+	*status = !found;
+	return found;
+}
+
 struct dt_fleet *dt_fleet_open_all(const char *path, struct dt_needs *needs,
 				   struct dt_reader ***reader, int *status)
 {
 	size_t n;
-	char *paths = read_paths(path, &n);
+	char *paths = read_paths(path, NULL, &n);
 	struct dt_fleet *f = NULL;
 	struct dt_error e;
 

@@ -17,6 +17,9 @@ int dt_fleet_say(const char *path);
  * `needs'. The traces are in a new array. NULL: *status is the exit status; reported. */
 struct dt_fleet *dt_fleet_open_all(const char *path, struct dt_needs *needs,
 				   struct dt_reader ***reader, int *status);
+/* Returns the path of a host's trace in the fleet at path, which the caller frees. NULL: *status is
+ * the exit status; reported. Before the process confines itself. */
+const char *dt_fleet_path_of(const char *path, const char *host, int *status);
 /* Closes them; f may be NULL. */
 void dt_fleet_close_all(struct dt_fleet *f, struct dt_reader **reader);
 

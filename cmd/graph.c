@@ -12,6 +12,7 @@
 #include "analyse/same.h"
 #include "cmd/choose.h"
 #include "cmd/commands.h"
+#include "cmd/one-trace.h"
 #include "cmd/unmet.h"
 
 static const char help[] =
@@ -311,7 +312,7 @@ static bool is_file(const char *word)
 		close(fd);
 	}
 	return !memcmp(begin, head, sizeof(head)) || strchr(word, '/') ||
-	       (n > 3 && !strcmp(word + n - 3, ".db"));
+	       (n > 3 && !strcmp(word + n - 3, ".db")) || strstr(word, ".db@");
 }
 
 static bool parse_min(struct graph *k, const char *text)
@@ -419,8 +420,10 @@ int dt_cmd_graph(int argc, char **argv)
 		struct dt_error e;
 
 		dt_terminal_listing(&k.terminal, k.form == TEXT);
-		dt_needs_add(&needs, DT_NEED_TRACE, path);
-		status = dt_cmd_confine(&needs);
+		path = dt_cmd_one_trace(path, &status);
+		if (path)
+			dt_needs_add(&needs, DT_NEED_TRACE, path);
+		status = path ? dt_cmd_confine(&needs) : status;
 		k.reader = status ? NULL : dt_reader_open(path, &e);
 		status = status	    ? status
 			 : k.reader ? run(&k, argv + optind, argc - optind)

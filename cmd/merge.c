@@ -13,6 +13,7 @@
 #include "cmd/commands.h"
 #include "cmd/fleet.h"
 #include "cmd/new-trace.h"
+#include "cmd/one-trace.h"
 #include "cmd/open.h"
 #include "cmd/output.h"
 #include "fleet/nest.h"
@@ -23,13 +24,16 @@
 
 static const char help[] =
 	"usage: devtrace merge [OPTION]... [NAME=]FILE [NAME=]FILE...\n"
-	"       devtrace merge FLEET\n"
+	"       devtrace merge [--one FILE] FLEET\n"
 	"Puts the traces of several machines together: finds by how much their clocks\n"
 	"differed at each moment, and how far that may be wrong, from what is in the traces.\n"
-	"The traces stay as they are. With a fleet: says what is in it.\n"
+	"The traces stay as they are. With a fleet: says what is in it, or makes one trace of\n"
+	"it, as commands do for which there has to be one.\n"
 	"\n"
 	"  -o, --output FILE     write the fleet there (fleet.db)\n"
 	"      --copy            make FILE a folder, with fleet.db and copies of the traces\n"
+	"      --one FILE        make FILE a trace with all of the fleet's, at the times of the\n"
+	"                        reference's clock\n"
 	"      --reference NAME  the machine whose clock is the fleet's (the first one)\n"
 	"      --marker 'A@TIME B@TIME ERROR'\n"
 	"                        what happened on A at that time happened on B at that one, but\n"
@@ -44,7 +48,7 @@ static const char help[] =
 	"devtrace-machines(7) says what is taken for evidence.\n";
 
 struct merge {
-	const char *output, *reference;
+	const char *output, *reference, *one;
 	const char *marker[MARKERS], *nest[MARKERS];
 	unsigned markers, nests;
 	bool copy;
@@ -379,15 +383,12 @@ static bool parse_ppm(const char *text, double *to)
 /* Parses the options. Returns -1: go on; otherwise the exit status. */
 static int parse(int argc, char **argv, struct merge *m)
 {
-	static const struct option options[] = {{"output", required_argument, NULL, 'o'},
-						{"copy", no_argument, NULL, 1},
-						{"reference", required_argument, NULL, 2},
-						{"marker", required_argument, NULL, 3},
-						{"nest", required_argument, NULL, 4},
-						{"rate", required_argument, NULL, 5},
-						{"wander", required_argument, NULL, 6},
-						{"help", no_argument, NULL, 'h'},
-						{0}};
+	static const struct option options[] = {
+		{"output", required_argument, NULL, 'o'},  {"copy", no_argument, NULL, 1},
+		{"reference", required_argument, NULL, 2}, {"marker", required_argument, NULL, 3},
+		{"nest", required_argument, NULL, 4},	   {"rate", required_argument, NULL, 5},
+		{"wander", required_argument, NULL, 6},	   {"one", required_argument, NULL, 7},
+		{"help", no_argument, NULL, 'h'},	   {0}};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
@@ -400,6 +401,9 @@ static int parse(int argc, char **argv, struct merge *m)
 			break;
 		case 2:
 			m->reference = optarg;
+			break;
+		case 7:
+			m->one = optarg;
 			break;
 		case 3:
 		case 4:
@@ -437,7 +441,11 @@ int dt_cmd_merge(int argc, char **argv)
 	m.n = (uint32_t)(argc - optind);
 	m.argument = argv + optind;
 	if (m.n == 1 && dt_fleet_is(m.argument[0]))
-		return dt_fleet_say(m.argument[0]);
+		return m.one ? dt_cmd_make_one(m.argument[0], m.one) : dt_fleet_say(m.argument[0]);
+	if (m.one) {
+		dt_cmd_fail("--one makes a trace of one fleet: write that first, with -o");
+		return dt_cmd_usage("merge");
+	}
 	if (m.n < 2 || m.n > DT_FLEET_HOSTS) {
 		dt_cmd_fail("name the traces of two machines, or more (up to %d), or one fleet",
 			    DT_FLEET_HOSTS);

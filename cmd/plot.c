@@ -16,6 +16,7 @@
 #include "analyse/stats.h"
 #include "cmd/commands.h"
 #include "cmd/lines.h"
+#include "cmd/one-trace.h"
 #include "cmd/open.h"
 #include "cmd/unmet.h"
 #include "show/out.h"
@@ -472,7 +473,9 @@ int dt_cmd_plot(int argc, char **argv)
 
 	if (status >= 0)
 		goto out;
-	status = prepare(&k, argc, argv);
+	status = optind < argc ? dt_cmd_one_trace_word(&argv[optind]) : 0;
+	if (!status)
+		status = prepare(&k, argc, argv);
 	if (!status)
 		status = open_input(&k, argc, argv);
 	if (!status)

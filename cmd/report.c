@@ -9,6 +9,7 @@
 #include "cmd/commands.h"
 #include "cmd/budget.h"
 #include "cmd/left-out.h"
+#include "cmd/one-trace.h"
 #include "cmd/report-waits.h"
 #include "cmd/report-work.h"
 #include "fleet/fleet.h"
@@ -565,7 +566,7 @@ int dt_cmd_report(int argc, char **argv)
 		dt_terminal_listing(&o.terminal, !o.json);
 		if (argc - optind == 1 && dt_fleet_is(argv[optind]))
 			status = dt_report_fleet(&o, argv[optind]);
-		else if ((r = dt_cmd_open(argc, argv, "report", NULL, &status))) {
+		else if ((r = dt_cmd_open_one(argc, argv, "report", NULL, &status))) {
 			status = report(r, &o);
 			dt_cmd_say_lost(r);
 			dt_reader_close(r);

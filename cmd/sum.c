@@ -17,6 +17,7 @@
 #include "cmd/commands.h"
 #include "cmd/live.h"
 #include "cmd/meant.h"
+#include "cmd/one-trace.h"
 #include "cmd/open.h"
 #include "cmd/recording.h"
 #include "cmd/sum-table.h"
@@ -448,7 +449,7 @@ int dt_cmd_sum(int argc, char **argv)
 		return sum_process(&o);
 	if (o.live)
 		dt_live_find(&live, optind < argc ? argv[optind] : DT_DEFAULT_FILE);
-	r = dt_cmd_open(argc, argv, "sum", NULL, &status);
+	r = dt_cmd_open_one(argc, argv, "sum", NULL, &status);
 	if (r) {
 		formats.reader = r;
 		dt_sum_table_names(&o.how, &formats);

@@ -18,6 +18,7 @@
 
 #include "analyse/feed.h"
 #include "cmd/commands.h"
+#include "cmd/one-trace.h"
 #include "cmd/open.h"
 #include "cmd/tui-work.h"
 #include "process/confine.h"
@@ -204,8 +205,8 @@ int dt_cmd_tui(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"filter", required_argument, NULL, 'f'}, {"help", no_argument, NULL, 'h'}, {0}};
-	const char *filter = NULL, *why;
-	int c;
+	const char *filter = NULL, *why, *path;
+	int c, status;
 
 	while ((c = getopt_long(argc, argv, "f:h", options, NULL)) != -1) {
 		if (c == 'h')
@@ -224,5 +225,6 @@ int dt_cmd_tui(int argc, char **argv)
 	why = dt_screen_prepare();
 	if (why)
 		return dt_cmd_fail("%s", why);
-	return show_on_terminal(optind < argc ? argv[optind] : DT_DEFAULT_FILE, filter);
+	path = dt_cmd_one_trace(optind < argc ? argv[optind] : DT_DEFAULT_FILE, &status);
+	return path ? show_on_terminal(path, filter) : status;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "analyse/chosen.h"
 #include "cmd/lines.h"
+#include "cmd/one-trace.h"
 #include "cmd/value.h"
 #include "cmd/unmet.h"
 #include "core/signature.h"
@@ -403,6 +404,9 @@ int dt_values_run(struct dt_values *v, int argc, char **argv, const char *comman
 	if (v->symbols)
 		dt_needs_add(&v->needs, DT_NEED_READ, v->symbols);
 	if (argc - optind == 1) {
+		status = dt_cmd_one_trace_word(&argv[optind]);
+		if (status)
+			return status;
 		dt_needs_add(&v->needs, DT_NEED_TRACE, argv[optind]);
 		status = dt_cmd_confine(&v->needs);
 		if (status)

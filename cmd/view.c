@@ -15,6 +15,7 @@
 #include "cmd/fetched.h"
 #include "cmd/live.h"
 #include "cmd/meant.h"
+#include "cmd/one-trace.h"
 #include "cmd/open.h"
 #include "store/store.h"
 #include "view/http.h"
@@ -147,10 +148,11 @@ static int show(const struct asked *a)
 	signal(SIGPIPE, SIG_IGN);
 	if (a->session && dt_live_open(&live, a->session, &e) < 0)
 		return dt_cmd_fail("%s", e.text);
+	path = a->session ? live.file : dt_cmd_one_trace(path, &status);
+	if (!path)
+		return status;
 	if (!a->session)
 		dt_live_find(&live, path);
-	if (a->session)
-		path = live.file;
 	asking = dt_asking_new(path);
 	sql = dt_asking_view(asking);
 	from = dt_live_view(&live);

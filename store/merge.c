@@ -114,7 +114,7 @@ static bool is_next(const struct dt_cursor *c, sqlite3_stmt *q)
 /* Loads the next chunk. 1: it is loaded; 0: there is none; -1: error. */
 static int load_chunk(struct dt_reader *r, struct dt_cursor *c, struct dt_error *e)
 {
-	sqlite3_stmt *q = r->statement[CHUNK], *v = r->statement[VALS];
+	sqlite3_stmt *q = r->statement[READ_CHUNK], *v = r->statement[VALS];
 	struct dt_error why = {""};
 	const void *vals = NULL;
 	uint32_t records;

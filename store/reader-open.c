@@ -17,10 +17,11 @@
 #define DENSE_FREE 4000000 /* ...not counting the first so many records */
 #define BUSY_MS	   5000	   /* the writer may hold the file so long, to begin or to close it */
 
-static const char *const statement_sql[STATEMENTS] = {
-	[CHUNK] = "SELECT c.id, c.first, c.records, c.events, c.max_ticks FROM chunk c WHERE c.id="
-		  "(SELECT id FROM chunk WHERE core=?1 AND first>=?2 AND max_ticks>=?3 AND id<=?4"
-		  " AND min_ticks<=?5 ORDER BY first LIMIT 1)",
+static const char *const statement_sql[READER_STATEMENTS] = {
+	[READ_CHUNK] =
+		"SELECT c.id, c.first, c.records, c.events, c.max_ticks FROM chunk c WHERE c.id="
+		"(SELECT id FROM chunk WHERE core=?1 AND first>=?2 AND max_ticks>=?3 AND id<=?4"
+		" AND min_ticks<=?5 ORDER BY first LIMIT 1)",
 	/* disorder comes from what a ring held, and hardly reaches over more than 64 chunks */
 	[FOLLOWING] =
 		"SELECT min(min_ticks) FROM (SELECT min_ticks FROM chunk WHERE core=?1 AND first>=?2"
@@ -139,10 +140,10 @@ again:
 		return memcmp(head + 68, "dtfl", 4)
 			       ? dt_fail(e, "%s: is not a devtrace trace", r->path)
 			       : dt_fail(e,
-					 "%s: is a fleet, of traces of several machines: merge, cat, calls, report, "
-					 "sql and check read it; this needs one machine's trace (`devtrace merge "
-					 "%s` lists them)",
-					 r->path, r->path);
+					 "%s: is a fleet, of traces of several machines, where one trace is needed: "
+					 "%s@HOST is that machine's (`devtrace merge %s` lists them), `devtrace "
+					 "merge --one ALL.db %s` makes one of all",
+					 r->path, r->path, r->path, r->path);
 	/* the size by SQLite's header; while the file is written, the rest is in the log */
 	size = (uint64_t)(head[16] << 8 | head[17]) * be32(head + 28);
 	if ((uint64_t)length < size && !has_log(r->path)) {
@@ -300,7 +301,7 @@ static int check_schema(struct dt_reader *r, struct dt_error *e)
 	if (check_keys(r, e) || check_density(r, e))
 		return -1;
 	r->kinds = dt_reader_single(r, kinds_are_there) == 1;
-	for (int i = 0; i < STATEMENTS; i++)
+	for (int i = 0; i < READER_STATEMENTS; i++)
 		if (sqlite3_prepare_v3(r->db,
 				       i == LOSSES && !r->kinds ? old_losses : statement_sql[i], -1,
 				       SQLITE_PREPARE_PERSISTENT, &r->statement[i], NULL))
@@ -450,7 +451,7 @@ void dt_reader_close(struct dt_reader *r)
 	if (!r)
 		return;
 	dt_reader_free_cursors(r);
-	for (int i = 0; i < STATEMENTS; i++)
+	for (int i = 0; i < READER_STATEMENTS; i++)
 		sqlite3_finalize(r->statement[i]);
 	sqlite3_close(r->db);
 	ZSTD_freeDCtx(r->dctx);

@@ -53,7 +53,16 @@ struct dt_cursor {
 	} behind;
 };
 
-enum dt_reader_statement { CHUNK, FOLLOWING, VALS, LOSSES, CORES, LIMIT, VERSION, STATEMENTS };
+enum dt_reader_statement {
+	READ_CHUNK,
+	FOLLOWING,
+	VALS,
+	LOSSES,
+	CORES,
+	LIMIT,
+	VERSION,
+	READER_STATEMENTS
+};
 
 /* Which functions call some that are not hooked (unhooked.c). */
 struct dt_unhooked_calls {
@@ -68,7 +77,7 @@ struct dt_reader {
 			 been opened */
 	ino_t inode;
 	sqlite3 *db;
-	sqlite3_stmt *statement[STATEMENTS];
+	sqlite3_stmt *statement[READER_STATEMENTS];
 	ZSTD_DCtx *dctx;
 	bool kinds; /* the file says which losses are of context switches */
 	struct dt_tables tables;

@@ -70,6 +70,8 @@ void dt_track_sums(struct dt_asked *a, const struct dt_track_sum *sum, uint32_t 
 void dt_answer_rows(struct dt_asked *a, const struct dt_hit *row, size_t n);
 /* Adds a thread's name to the answer, as a JSON string; info NULL: nothing is known of it. */
 void dt_thread_name(struct dt_asked *a, const struct dt_thread_info *info, uint32_t tid);
+/* Adds "hosts":[...], the machines of a trace of several; of another trace there are none. */
+void dt_answer_hosts(struct dt_asked *a);
 /* Adds a track's name to the answer, as a JSON string. */
 void dt_track_name(struct dt_asked *a, const struct dt_track *t);
 

@@ -26,6 +26,7 @@ FILE_OF(news, "news.js");
 FILE_OF(activities, "activities.js");
 FILE_OF(rows, "rows.js");
 FILE_OF(gaps, "gaps.js");
+FILE_OF(hosts, "hosts.js");
 FILE_OF(text, "text.js");
 FILE_OF(why, "why.js");
 FILE_OF(heat, "heat.js");
@@ -60,6 +61,7 @@ static const struct dt_page_file file[] = {
 	ENTRY("activities.js", JS, activities),
 	ENTRY("rows.js", JS, rows),
 	ENTRY("gaps.js", JS, gaps),
+	ENTRY("hosts.js", JS, hosts),
 	ENTRY("text.js", JS, text),
 	ENTRY("why.js", JS, why),
 	ENTRY("heat.js", JS, heat),

@@ -401,6 +401,8 @@ void dt_answer_trace(struct dt_asked *a)
 	pauses(a);
 	dt_json_print(out, ",");
 	helds(a);
+	dt_json_print(out, ",");
+	dt_answer_hosts(a);
 	dt_json_print(out, "}");
 	dt_families_free(&groups);
 }

@@ -40,7 +40,7 @@ static void fill_both(struct dt_session *s, struct dt_kernel *k, int64_t ahead);
 static void (*fill)(struct dt_session *s, struct dt_kernel *k, int64_t ahead) = fill_both;
 
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
-				 bool everybody, bool threads, struct dt_error *e)
+				 bool everybody, uint64_t cgroup, bool threads, struct dt_error *e)
 {
 	return NULL;
 }

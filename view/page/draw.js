@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The picture: tracks below each other, bars in them.
+import { draw_host } from "./hosts.js";
 import { held, lost, pauses } from "./gaps.js";
 import { name } from "./data.js";
 import { words } from "./activities.js";
@@ -193,6 +194,7 @@ export function paint(c, width, height, state, scroll, changed) {
 		c.beginPath(); c.rect(left, upper, width - left, height - upper); c.clip();
 		if (bars && (t.kind === "event" || t.kind === "point")) dots(c, state, t, bars, x_of, y, style, shades);
 		else if (t.kind === "plot" || t.kind === "values") { if (bars) draw_plot(c, state, t, bars, x_of, y, width, left, style, shades.fill[colour_index(t.id * 11 + 5)]); }
+		else if (t.kind === "host") draw_host(c, state, t, x_of, y, width, left, style);
 		else if (t.kind === "process") { if (bars) draw_head(c, state, t, bars, x_of, y, width, left, shades.fill[colour_index(t.id)], style); }
 		else if (bars) rows(c, state, t, bars, x_of, y, width, shades, style, changed);
 		if (t.kind === "core") lost(c, state, t, x_of, y, width, style);

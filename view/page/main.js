@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The time line: the state of what is shown, and keeping it in the address.
+import { core_name, take_hosts, with_host } from "./hosts.js";
 import { fetch_activities, tracks as activity_tracks } from "./activities.js";
 import { ends } from "./arrows.js";
 import { bars, json, use_filter } from "./data.js";
@@ -35,7 +36,7 @@ export const state = {
 	tab: "functions",	// the tab of the panel
 	opened: false,		// it is open also when nothing is selected
 	pid_of: tid => state.pids.get(tid) ?? (ask_who(tid), tid), pids: new Map(),
-	process_name: pid => state.processes.get(pid) ?? (state.threads.get(pid) || "process " + pid), processes: new Map(), numbers: new Map(),
+	process_name: pid => state.processes.has(pid) ? with_host(state.processes.get(pid), pid) : state.threads.get(pid) || with_host("process " + pid, pid), processes: new Map(), numbers: new Map(),
 	thread_name: tid => state.threads.get(tid) ?? (ask_who(tid), "thread " + tid), threads: new Map(),
 };
 
@@ -60,7 +61,7 @@ async function fetch_who() {
 			const got = await json("who", {ids: some.join(",")});
 			for (const tid in got) {
 				const [thread, pid, number, command] = got[tid];
-				state.threads.set(+tid, thread);
+				state.threads.set(+tid, with_host(thread, +tid));
 				state.pids.set(+tid, pid);
 				state.numbers.set(pid, number);
 				if (!state.processes.has(pid)) state.processes.set(pid, (command.split(" ")[0].split("/").pop() || "process") + " " + number);
@@ -314,6 +315,9 @@ function take(trace) {
 	const whole = state.from === 0 && state.to === state.length && (!trace.live || live.following());
 	state.length = Math.max(1, trace.length);
 	if (whole) state.to = state.length;
+	take_hosts(trace.hosts);
+	for (const t of trace.tracks) t.name = t.kind === "thread" ? with_host(t.name, t.id) : t.kind === "core" ? core_name(t.name, t.id) : t.name;
+	for (const t of trace.threads) t.name = with_host(t.name, t.tid);
 	state.tracks = arrange(trace.error ? [] : [...trace.tracks.map(t => ({...t, open: open.has(key_of(t)) || (t.kind === "thread" && state.unfolded.delete(t.id))})), ...activity_tracks(), ...plot_tracks(), ...sql_tracks()]);
 	// the picked call's thread may be filtered out, and come back
 	if (state.picked?.key) state.picked.track = state.tracks.find(t => key_of(t) === state.picked.key)?.track ?? -1;

@@ -5,6 +5,7 @@ import { json } from "./data.js";
 import { Rows } from "./rows.js";
 import { element } from "./tables.js";
 import { count, duration } from "./text.js";
+import { by_host, host_track } from "./hosts.js";
 
 const heads = 0x60000000, packs = 0x70000000;	// numbers of tracks that the server has not
 const unfolded_most = 60;	// threads: with more, processes are folded at first
@@ -60,7 +61,7 @@ function groups_of(tracks) {
 function sorted_groups(groups) {
 	const list = [...groups.values()], place = new Map(order.moved.map((pid, i) => [pid, i])), by = order.sort;
 	const names = new Map(list.map(g => [g.pid, state.process_name(g.pid)]));
-	return list.sort((a, b) => (by === "name" ? names.get(a.pid).localeCompare(names.get(b.pid), undefined, {numeric: true}) : by === "activity" ? b.count - a.count
+	return list.sort((a, b) => by_host(a.pid, b.pid) || (by === "name" ? names.get(a.pid).localeCompare(names.get(b.pid), undefined, {numeric: true}) : by === "activity" ? b.count - a.count
 		: by === "own" ? (place.get(a.pid) ?? Infinity) - (place.get(b.pid) ?? Infinity) || 0 : 0) || a.pid - b.pid);
 }
 
@@ -68,11 +69,14 @@ const head_track = g => ({track: heads + g.pid, kind: "process", id: g.pid, pid:
 
 // Puts tracks into the order in which they are drawn, with a head for each process if there are several; tracks that are not drawn are marked.
 export function arrange(tracks) {
-	const plain = tracks.filter(t => t.kind !== "process" && t.kind !== "pack"), groups = groups_of(plain), out = [];
+	const plain = tracks.filter(t => t.kind !== "process" && t.kind !== "pack" && t.kind !== "host"), groups = groups_of(plain), out = [];
 	const threads = plain.filter(t => t.kind === "thread").length, several = groups.size > 1 || state.packed > 0;
 	const rank = t => by_kind[t.kind] * 4, rest = plain.filter(t => t.kind !== "thread").sort((a, b) => rank(a) - rank(b) || a.id - b.id);
 	out.push(...rest.filter(t => by_kind[t.kind] < 1));
+	let host = null, last = -1;
 	for (const g of sorted_groups(groups)) {
+		[host, last] = host_track(g.pid, last, state.length);
+		if (host) out.push(host);
 		const folded = several && is_folded(g.pid, threads), head = several ? head_track(g) : null;
 		const inside = g.threads.sort((a, b) => order.sort === "activity" ? b.count - a.count || a.id - b.id : order.sort === "name" ? a.name.localeCompare(b.name, undefined, {numeric: true}) : a.id - b.id);
 		if (head) out.push(Object.assign(head, {folded, inside}));

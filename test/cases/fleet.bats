@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+# A fleet where a command reads one trace. What is true is counted from the made-up machines' own text (merge.py), or by
+# the program.
+load devtrace
+
+setup_file() {
+	export dir
+	dir=$(mktemp -d)
+	cd "$dir"
+	mkdir made tmp
+	python3 "$root/test/cases/merge.py" make made
+	for host in alpha beta; do "$root/build/test/tool/writetrace" "made/$host.db" <"made/$host.txt"; done
+	"$dt" merge -o made/fleet.db made/alpha.db made/beta.db >/dev/null
+	gcc -O1 -g -pthread -o work -x c - <<-'C'
+		#include <pthread.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		__attribute__((noinline)) int leaf(int n) { __asm__ volatile("" : "+r"(n)); return n + 1; }
+		__attribute__((noinline)) int mid(int n) { int s = 0; for (int i = 0; i < n; i++) s = leaf(s); return s; }
+		static void *thread(void *a) { for (int i = 0; i < 70; i++) mid(i % 7); return a; }
+		int main(void) {
+			pthread_t t[3];
+			for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, thread, 0);
+			for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+			if (!fork()) { thread(0); execl("/bin/true", "true", (char *)0); }
+			return wait(0) < 0;
+		}
+	C
+	for host in a b; do "$dt" record -S -o $host.db ./work 2>/dev/null; done
+	"$dt" merge -o both.db A=a.db B=b.db >/dev/null
+}
+
+teardown_file() {
+	rm -rf "$dir"
+}
+
+setup() {
+	cd "$dir"
+	export TMPDIR=$dir/tmp
+	rm -rf tmp/* one.db
+}
+
+# counted HOST FUNCTION: calls, and their ns on that machine's clock, from the text that it was made of
+counted() {
+	awk -v f="$2" '$1 == "E" && $2 == f { b = $4 } $1 == "X" && $2 == f { n++; t += $4 - b } END { print n, t }' "made/$1.txt"
+}
+
+# close_to A B: within 60 ppm, by which beta's clock is fast, and what drawing it adds
+close_to() {
+	awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(d < 6e-5 * b + 1 && -d < 6e-5 * b + 1) }'
+}
+
+@test "fleet: one trace of all is sound, and has what each has: calls, threads, switches, types, waits" {
+	"$dt" merge --one one.db both.db
+	"$dt" check one.db
+	# what the program does: four threads of 70 calls, and each of them 0 to 6 more; on two machines
+	run "$dt" sql --csv -n one.db "SELECT function, count(*) FROM calls WHERE function IN ('leaf', 'mid') GROUP BY 1"
+	[ "${lines[0]%$'\r'}" = leaf,1680 ]
+	[ "${lines[1]%$'\r'}" = mid,560 ]
+	for what in 'count(*) FROM records' "count(*) FROM records WHERE kind = 'switch'" 'count(DISTINCT thread) FROM calls'; do
+		one=$("$dt" sql --csv -n one.db "SELECT $what")
+		each=$(for t in a b; do "$dt" sql --csv -n $t.db "SELECT $what"; done | awk '{ n += $1 } END { print n }')
+		[ "$((${one%$'\r'}))" = "$each" ]
+	done
+	# the same lines, but for times and numbers of threads
+	lines_of() { for t; do "$dt" calls "$t"; done | sed -E 's/^ *[0-9.]+ [a-z]+ / /; s/^ +//' | grep -v 'thread\|^$\|runs on core' | sed 's/waited .*//' | sort; }
+	diff <(lines_of one.db) <(lines_of a.db b.db)
+	[ "$(sqlite3 one.db "SELECT count(*) FROM again WHERE tid NOT BETWEEN 1073741824 AND 1073741900")" = 0 ]
+}
+
+@test "fleet: graph, flame, hist, sum, plot and exports have the sums of all hosts, FLEET@HOST those of one" {
+	read -r calls took <<<"$(counted alpha call)"
+	read -r serves served <<<"$(counted beta serve)"
+	graph() { "$dt" graph --json "$1" | python3 -c 'import json, sys
+for line in sys.stdin:
+	n = json.loads(line)
+	if "calls" in n: print(n.get("name") or n.get("function"), n["calls"])' | sort -u; }
+	[[ $(graph made/fleet.db) == *"call $calls"*"serve $serves"* ]]
+	[[ $(graph made/fleet.db@beta) != *call* ]]
+	"$dt" export --csv made/fleet.db >csv
+	[ "$(grep -c '"call"' csv)" = "$calls" ]
+	close_to "$(awk -F, '/"call"/ { t += $10 } END { print t }' csv)" "$took"
+	close_to "$(awk -F, '/"serve"/ { t += $10 } END { print t }' csv)" "$served"
+	close_to "$("$dt" export --folded made/fleet.db | awk '/serve/ { t += $NF } END { print t }')" "$served"
+	"$dt" flame -o flame.svg made/fleet.db
+	grep -q serve flame.svg
+	"$dt" hist -F serve made/fleet.db | grep -q "$serves"
+	[ -z "$(ls -A tmp)" ]
+}
+
+@test "fleet: diff of two hosts, and of a host with all, names what the other has not" {
+	run "$dt" diff made/fleet.db@alpha made/fleet.db
+	[ "$status" = 0 ]
+	[[ $output == *new*serve* ]]
+	run "$dt" diff both.db@A both.db@B
+	[ "$status" = 0 ]
+	[[ $output == *'0 new, 0 gone'* ]]
+	[ -z "$(ls -A tmp)" ]
+}
+
+@test "fleet: a call of one host is drawn in that of another host that waits for it; the wait is the network's" {
+	"$dt" export --csv made/fleet.db >csv
+	# times from the first record on; messages keep each of beta's calls inside alpha's
+	awk -F, '/"call"/ { b[$2, ++n] = $8; e[n] = $9; from[n] = $8 } /"serve"/ { sb[++m] = $8; se[m] = $9 }
+		END { if (n != m || !n) exit 1; for (i = 1; i <= n; i++) if (sb[i] < from[i] || se[i] > e[i]) exit 1 }' \
+		<(sort -t, -k8,8n csv)
+}
+
+@test "fleet: a clock that was set makes one trace that is in order" {
+	mkdir -p stepped
+	python3 "$root/test/cases/merge.py" make stepped step=1000000000 drift=10
+	for host in alpha beta; do rm -f stepped/$host.db; "$root/build/test/tool/writetrace" stepped/$host.db <stepped/$host.txt; done
+	"$dt" merge -o stepped/fleet.db stepped/alpha.db stepped/beta.db >/dev/null 2>&1
+	"$dt" merge --one one.db stepped/fleet.db
+	"$dt" check -q one.db
+}
+
+@test "fleet: who is told: no such machine, no fleet, a trace that has gone; nothing is left behind" {
+	run "$dt" graph made/fleet.db@gamma
+	[ "$status" = 1 ]
+	one_line "has no machine 'gamma'" 'merge made/fleet.db'
+	run "$dt" merge --one one.db made/alpha.db
+	[ "$status" = 2 ]
+	"$dt" merge --copy -o moved made/alpha.db made/beta.db >/dev/null
+	rm moved/beta.db
+	run "$dt" export --csv moved/fleet.db
+	[ "$status" = 1 ]
+	one_line beta.db
+	[ -z "$(ls -A tmp)" ]
+	# killed in the middle: the page is served until then
+	"$dt" view -n made/fleet.db >address &
+	pid=$!
+	for i in $(seq 100); do [ -s address ] && break; sleep 0.05; done
+	[ -n "$(ls -A tmp)" ]
+	kill -9 $pid
+	for i in $(seq 100); do [ -z "$(ls -A tmp/devtrace-view* 2>/dev/null)" ] && break; sleep 0.05; done
+	[ -z "$(ls -d tmp/devtrace-view* 2>/dev/null)" ]
+}
