@@ -5,14 +5,20 @@
 # descriptions to relocate and to look for leaks in, a command starts in a third of the time.
 # A null pointer to no bytes (qsort, memcpy) is not taken for a fault.
 # STATIC=1 (make static): one file without shared libraries, packaging/static/static.mk.
+# ARCH=aarch64: for that processor, by a cross compiler, into build/aarch64/ (packaging/cross/cross.mk).
 # FUZZ=1 fuzzers: by clang, with those and with libFuzzer, what test/fuzz/ tries everything that reads with.
 
 PREFIX   ?= /usr/local
 VERSION  := $(shell sed -n 's/^\#define DT_VERSION "\(.*\)"/\1/p' core/version.h)
 CC       ?= gcc
+HOST     := $(shell uname -m)
+ARCH     ?= $(HOST)
 CFLAGS   ?= $(if $(SAN)$(FUZZ),-O1 -g1,-O2 -g)
 comma    := ,
-B        := build$(if $(FUZZ),/fuzz,$(if $(SAN),/san,$(if $(STATIC),/static)))
+B        := build$(if $(filter-out $(HOST),$(ARCH)),/$(ARCH))$(if $(FUZZ),/fuzz,$(if $(SAN),/san,$(if $(STATIC),/static)))
+ifneq ($(ARCH),$(HOST))
+include packaging/cross/cross.mk
+endif
 # What runs in a traced process is never built for fuzzing: arch/x86_64/target/target.mk. clang's check of pointers
 # minds NULL + 0, which is nothing.
 TARGETCC := $(CC)
@@ -30,41 +36,47 @@ WARN     := -Wall -Wextra $(if $(SAN),-w -Werror=implicit-function-declaration -
 # Against what overwrites memory: those of them that the compiler has. What runs in a traced process is
 # built without (arch/x86_64/target/target.mk). FORTIFY needs optimization, and the sanitizers do its work.
 has      = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -x c - -o /dev/null 2>/dev/null && echo '$(1)')
-GUARD   := $(call has,-fstack-protector-strong) $(call has,-fcf-protection) $(if $(SAN),,$(call has,-fstack-clash-protection))
+GUARD   := $(call has,-fstack-protector-strong) $(call has,-fcf-protection) $(if $(filter aarch64,$(ARCH)),$(call has,-mbranch-protection=standard)) $(if $(SAN),,$(call has,-fstack-clash-protection))
 LEVEL   := $(shell echo '\#include <features.h>' | $(CC) -Werror -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -E - >/dev/null 2>&1 && echo 3 || echo 2)
 FORTIFY  = $(if $(SAN),,$(if $(filter -O -O1 -O2 -O3 -Os -Og,$(lastword $(filter -O%,$(CFLAGS)))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(LEVEL)))
 LDGUARD := -Wl,-z,relro,-z,now,-z,noexecstack
 ALL       = -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(GUARD) $(FORTIFY) -f$(PIE) $(if $(STATIC),-DDT_STATIC -ffunction-sections -fdata-sections) $(SANFLAGS) $(CFLAGS) -MMD -MP
 LINK      = $(CC) -$(LINKPIE) $(LDGUARD) $(if $(STATIC),-s -Wl$(comma)--gc-sections) $(SANFLAGS) $(CFLAGS)
-LIBS     := -ldw -lelf -llzma -lsqlite3 -lzstd -liberty -lZydis -lseccomp -lpthread -lm
+# what decodes instructions, where arch/ does not
+DECODER  := $(if $(filter x86_64,$(ARCH)),-lZydis)
+# what runs in traced processes: not there yet for each processor
+BLOB     := $(if $(wildcard arch/$(ARCH)/target/target.mk),$(B)/arch/$(ARCH)/blob.o)
+LIBS     := -ldw -lelf -llzma -lsqlite3 -lzstd -liberty $(DECODER) -lseccomp -lpthread -lm
 # What only some commands use is loaded when they use it (process/library.h), by the name that the linker would have
 # taken from it.
-soname    = $(shell objdump -p "$$($(CC) -print-file-name=$(1))" 2>/dev/null | awk '/SONAME/ {print $$2}')
+soname    = $(shell $(CROSS)objdump -p "$$($(CC) -print-file-name=$(1))" 2>/dev/null | awk '/SONAME/ {print $$2}')
 
 # What each folder holds: README, "Layout". A file is built because it is there.
-LIBSRC  := $(wildcard core/*.c arch/x86_64/*.c elf/*.c process/*.c symbols/*.c hook/*.c session/*.c store/*.c filter/*.c align/*.c fleet/*.c analyse/*.c show/*.c export/*.c view/*.c remote/*.c)
+LIBSRC  := $(wildcard core/*.c arch/*.c arch/$(ARCH)/*.c elf/*.c process/*.c symbols/*.c hook/*.c session/*.c store/*.c filter/*.c align/*.c fleet/*.c analyse/*.c show/*.c export/*.c view/*.c remote/*.c)
 CMDSRC  := $(wildcard cmd/*.c) $(filter-out sql/extension.c,$(wildcard sql/*.c))
 UNITSRC := $(wildcard test/unit/*.c)
 PROGSRC := $(wildcard test/tool/*.c)
 FUZZSRC := $(wildcard test/fuzz/*.c)
 # of the extension for SQLite: the tables, and what they are made with
-EXTSRC  := $(wildcard core/*.c arch/x86_64/*.c elf/*.c process/*.c symbols/*.c store/*.c filter/*.c analyse/*.c show/*.c) \
+EXTSRC  := $(wildcard core/*.c arch/*.c arch/$(ARCH)/*.c elf/*.c process/*.c symbols/*.c store/*.c filter/*.c analyse/*.c show/*.c) \
 	$(filter-out sql/writing.c,$(wildcard sql/*.c))
 EXTOBJ  := $(EXTSRC:%.c=$(B)/sqlite/%.o)
-LIBOBJ  := $(LIBSRC:%.c=$(B)/%.o) $(B)/arch/x86_64/blob.o $(B)/bpf/image.o
+LIBOBJ  := $(LIBSRC:%.c=$(B)/%.o) $(BLOB) $(B)/bpf/image.o
 CMDOBJ  := $(CMDSRC:%.c=$(B)/%.o)
 UNIT    := $(UNITSRC:%.c=$(B)/%)
 TOOL    := $(PROGSRC:%.c=$(B)/%)
 FUZZER  := $(FUZZSRC:%.c=$(B)/%)
 
+# The assembler that makes sleds knows one processor only.
+SLEDS    := $(if $(filter x86_64,$(ARCH)),$(B)/lib/as)
 # The extension is not built with sanitizers: the programs that load it have none. Its sources are those of devtrace itself.
-all: $(B)/devtrace $(if $(SAN)$(STATIC),,$(B)/libdevtrace-sqlite.so $(B)/libdevtrace.so) $(B)/lib/as $(B)/devtrace.pc $(B)/devtrace-clang.pc
+all: $(B)/devtrace $(if $(SAN)$(STATIC),,$(B)/libdevtrace-sqlite.so $(B)/libdevtrace.so) $(SLEDS) $(B)/devtrace.pc $(B)/devtrace-clang.pc
 
 $(B)/devtrace: $(CMDOBJ) $(B)/libdevtrace.a
 	$(LINK) -o $@ $(CMDOBJ) $(B)/libdevtrace.a $(LIBS)
 
 $(B)/libdevtrace.a: $(LIBOBJ)
-	rm -f $@ && ar rcs $@ $(LIBOBJ)
+	rm -f $@ && $(CROSS)ar rcs $@ $(LIBOBJ)
 
 $(B)/%.o: %.c Makefile | needs
 	@mkdir -p $(@D)
@@ -86,7 +98,7 @@ $(B)/store/decode.o $(B)/sqlite/store/decode.o $(patsubst %.c,$(B)/%.o,$(wildcar
 # SQLite itself is that of the program which loads it: sql/host.h
 $(B)/libdevtrace-sqlite.so: $(EXTOBJ)
 	$(CC) $(LDGUARD) $(SANFLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--no-undefined -o $@ $(EXTOBJ) \
-		-ldw -lelf -llzma -lzstd -liberty -lZydis -lm
+		-ldw -lelf -llzma -lzstd -liberty $(DECODER) -lm
 
 # -O2: with less, what it does not need of a file is not left out
 $(B)/sqlite/%.o: %.c Makefile | needs
@@ -108,7 +120,7 @@ $(B)/devtrace.pc $(B)/devtrace-clang.pc: $(B)/%.pc: instrument/%.pc.in core/vers
 	@mkdir -p $(@D)
 	$(FILL) $< >$@
 
-include arch/x86_64/target/target.mk
+include $(wildcard arch/$(ARCH)/target/target.mk)
 include bpf/bpf.mk
 include library/library.mk
 include packaging/packaging.mk
@@ -146,11 +158,11 @@ tests: all $(UNIT) $(TOOL)
 
 # what is missing is said, with the command for it; nothing is installed
 needs:
-	@CC='$(CC)' sh ./install-deps.sh missing
+	@CC='$(CC)' ARCH='$(ARCH)' sh ./install-deps.sh missing
 
 # installs what is missing (Debian), saying so
 deps:
-	@sh ./install-deps.sh build
+	@sh ./install-deps.sh build $(CROSSDEPS)
 
 # make test T=word: the tests whose path contains the word, without sanitizers; it installs and builds what those need
 MATCHED  = $(strip $(foreach u,$(UNIT),$(if $(findstring $(T),test/unit/$(notdir $(u))),$(u))))

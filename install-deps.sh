@@ -1,7 +1,7 @@
 #!/bin/sh
 # What building devtrace and its tests needs.
 # usage: install-deps.sh missing              says what building needs and is not there, and the command for it; installs nothing
-#        install-deps.sh build|unit|cases|lint|prototypes|check|kernel|demo|bench|soak|static|deb|packages...
+#        install-deps.sh build|aarch64|unit|cases|lint|prototypes|check|kernel|demo|bench|soak|static|deb|packages...
 #                                             installs the Debian packages that these need and that are missing, saying so
 set -eu
 # Of each header or program that building needs: the packages that have it in Debian and Ubuntu, in Fedora, in Alpine and
@@ -23,6 +23,8 @@ bpf/btf.h                  libbpf-dev          libbpf-devel          libbpf-dev 
 microhttpd.h               libmicrohttpd-dev   libmicrohttpd-devel   libmicrohttpd-dev  libmicrohttpd-devel
 babeltrace2/babeltrace.h   libbabeltrace2-dev  libbabeltrace2-devel  babeltrace-dev     babeltrace2-devel
 '
+# only x86-64's instructions are decoded by a library
+[ "${ARCH:-x86_64}" = x86_64 ] || needs=$(echo "$needs" | grep -v '^Zydis/')
 # column N: the packages of that column, each once
 column() { echo "$needs" | awk -v n="$1" 'NF && !seen[$n]++ { printf "%s%s", found++ ? " " : "", $n }'; }
 
@@ -75,6 +77,8 @@ for group; do
 	check) want="$want g++ xz-utils clang-format cppcheck shellcheck git shfmt protobuf-compiler python3-protobuf python3-numpy python3-pandas babeltrace2 clang bats tmux libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 systemtap-sdt-dev gnuplot-nox musl-tools libclang-rt-14-dev python3 lld ltrace strace tcl fuse3 socat iproute2 netcat-openbsd openssh-client openssh-server chromium curl debuginfod libdebuginfod1 dwz ffmpeg valgrind graphviz libxml2-utils postgresql $(node_packages)" ;;
 	prototypes) want="$want gcc binutils python3 python3-clang-14 zlib1g-dev libssl-dev libsqlite3-dev libselinux1-dev libpcre2-dev liblzma-dev libzstd-dev libcurl4-openssl-dev" ;;
 	lint) want="$want clang-format cppcheck shellcheck python3 git $(node_packages)" ;;
+	# to build for that processor on another one, and to run what was built
+	aarch64) want="$want gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static" ;;
 	unit) want="$want libcmocka-dev" ;;
 	cases) want="$want bats tmux xz-utils g++ gdb ltrace python3 python3-numpy python3-pandas sqlite3 strace curl debuginfod libdebuginfod1 dwz" ;;
 	kernel) want="$want qemu-system-x86 busybox-static cpio binutils dkms" ;;

@@ -4,9 +4,9 @@
 #ifndef DT_ARCH_INSIDE_H
 #define DT_ARCH_INSIDE_H
 
-#ifdef __x86_64__
+#if defined(__x86_64__)
 #include "arch/x86_64/inside.h"
-#else
+#else /* what runs in traced processes is not there yet for aarch64 */
 #error "devtrace does not know this processor yet"
 #endif
 

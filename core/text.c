@@ -122,7 +122,7 @@ bool dt_layout_parse(const char *line, size_t n, enum dt_layout layout, struct d
 {
 	bool wide = layout == DT_LAYOUT_64_CPU, core = wide || layout == DT_LAYOUT_32_CPU;
 	size_t digits_of_value = wide ? 16 : 8;
-	uint64_t pc, ticks, tid, cpu = 0, v[4] = {0};
+	uint64_t pc = 0, ticks = 0, tid = 0, cpu = 0, v[4] = {0};
 	const char *s = line + 1;
 
 	if (layout == DT_LAYOUT_64)

@@ -2,7 +2,7 @@
 /*
  * Finds where a file makes the system calls that must be noticed before they are made: prctl and
  * seccomp, by which a program gives up what the hooks need, and musl's vfork and clone
- * (arch/x86_64/gate.h).
+ * (arch/gate.h).
  */
 #ifndef DT_ELF_GATES_H
 #define DT_ELF_GATES_H

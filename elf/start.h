@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds _start and main of a program that has no symbols for them: _start is at the program's entry
- * point, if the code there is glibc's (arch/x86_64/start.h), and main is what it passes to
+ * point, if the code there is glibc's (arch/start.h), and main is what it passes to
  * __libc_start_main.
  */
 #ifndef DT_ELF_START_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows for unwinding (arch/x86_64/unwind.h), made of a file's .eh_frame. */
+/* Rows for unwinding (arch/unwind.h), made of a file's .eh_frame. */
 #ifndef DT_ELF_UNWIND_H
 #define DT_ELF_UNWIND_H
 

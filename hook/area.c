@@ -247,8 +247,8 @@ static void become(uid_t uid, gid_t gid, const struct double_files *files)
 	syscall(SYS_setgroups, 0, NULL);
 	/* without this, root's capabilities would come back with the execve */
 	syscall(SYS_prctl, PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0);
-	if (syscall(SYS_dup3, failed, 1, O_CLOEXEC) == 1 && syscall(SYS_dup2, shared, 0) == 0 &&
-	    syscall(SYS_dup3, program, 2, O_CLOEXEC) == 2 && syscall(SYS_dup2, end, 3) == 3 &&
+	if (syscall(SYS_dup3, failed, 1, O_CLOEXEC) == 1 && syscall(SYS_dup3, shared, 0, 0) == 0 &&
+	    syscall(SYS_dup3, program, 2, O_CLOEXEC) == 2 && syscall(SYS_dup3, end, 3, 0) == 3 &&
 	    syscall(SYS_close_range, 4, ~0u, 0) == 0 &&
 	    syscall(SYS_setresgid, gid, gid, gid) == 0 &&
 	    syscall(SYS_setresuid, uid, uid, uid) == 0 &&
@@ -272,7 +272,7 @@ static void become_inside(int ns, volatile int *number, uid_t uid, gid_t gid,
 
 	syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (syscall(SYS_setns, ns, CLONE_NEWPID) == 0)
-		child = syscall(SYS_fork);
+		child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	if (child == 0) {
 		*number = (int)syscall(SYS_getpid);
 		become(uid, gid, files);
@@ -282,7 +282,7 @@ static void become_inside(int ns, volatile int *number, uid_t uid, gid_t gid,
 	syscall(SYS_close, files->failed);
 	syscall(SYS_close, files->end_write);
 	for (;;)
-		syscall(SYS_pause);
+		syscall(SYS_ppoll, NULL, 0, NULL, NULL, 8);
 }
 
 /* Waits until the double is ready, and looks whether it succeeded. Other processes of its user may

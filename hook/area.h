@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The area in a traced process (arch/x86_64/area.h): mapping it, writing its hooks and tables, and
+ * The area in a traced process (arch/area.h): mapping it, writing its hooks and tables, and
  * taking it away again. mem is a descriptor of the process's /proc/PID/mem. Where a thread tid is
  * given, it is ptrace-stopped; other threads may run. Functions that return int return 0, or -1 and
  * the reason in *e.

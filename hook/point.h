@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Points: single instructions of a file that are to be recorded, each with what is captured there
- * (arch/x86_64/capture.h). They belong to the file, are numbered from 0, and live as long as it:
+ * (arch/capture.h). They belong to the file, are numbered from 0, and live as long as it:
  * records of a point that has been replaced may still arrive. hook/probes.h plants them.
  */
 #ifndef DT_HOOK_POINT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Probes: sites in a module that was not built with any. The functions that are wanted are planned
- * (arch/x86_64/plan.h), their trampolines written near the module, and jumps to them planted while
+ * (arch/plan.h), their trampolines written near the module, and jumps to them planted while
  * all threads are stopped. In a trampoline the call of the hook is a sled of its own, switched by
  * one byte, so from then on sites go on and off without stopping any thread.
  *

@@ -2,7 +2,7 @@
 # packaging/packaging.mk installs them.
 # Its objects are position-independent. Those that ask nothing of SQLite are the extension's, too; the others are
 # built once more, because the extension has SQLite's functions from the program that loads it.
-SHAREDSRC := $(wildcard core/*.c arch/x86_64/*.c elf/*.c process/*.c symbols/*.c filter/*.c show/*.c)
+SHAREDSRC := $(wildcard core/*.c arch/*.c arch/$(ARCH)/*.c elf/*.c process/*.c symbols/*.c filter/*.c show/*.c)
 READERSRC := $(wildcard library/*.c store/*.c analyse/*.c) sql/arguments.c
 READEROBJ := $(SHAREDSRC:%.c=$(B)/sqlite/%.o) $(READERSRC:%.c=$(B)/reader/%.o)
 SO        := libdevtrace.so.1
@@ -18,7 +18,7 @@ $(B)/reader/store/decode.o: CFLAGS += -O3
 $(B)/$(SO): $(READEROBJ) library/libdevtrace.map
 	$(CC) $(LDGUARD) $(SANFLAGS) $(CFLAGS) -shared -Wl,-soname,$(SO) -Wl,--version-script=library/libdevtrace.map \
 		-Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--no-undefined -Wl,-z,nodelete -o $@ $(READEROBJ) \
-		-lsqlite3 -ldw -lelf -llzma -lzstd -liberty -lZydis -lm
+		-lsqlite3 -ldw -lelf -llzma -lzstd -liberty $(DECODER) -lm
 
 $(B)/libdevtrace.so: $(B)/$(SO)
 	ln -sf $(SO) $@

@@ -153,12 +153,23 @@ static int run_to_exec(const struct dt_launch *l)
 	}
 }
 
+int dt_launch_can_trace(struct dt_error *e)
+{
+	if (DT_TRACES)
+		return 0;
+	return dt_fail(e,
+		       "tracing on " DT_MACHINE_NAME " is not there yet: traces that were recorded "
+		       "elsewhere can be read here");
+}
+
 int dt_launch_begin(struct dt_launch *l, const char *path, char *const argv[], struct dt_error *e)
 {
 	int go[2], failed[2];
 	pid_t pid;
 
 	*l = (struct dt_launch){.path = path, .go = -1, .failed = -1};
+	if (dt_launch_can_trace(e) < 0)
+		return -1;
 	if (pipe2(go, O_CLOEXEC) < 0)
 		return dt_fail(e, "no pipe: %s", strerror(errno));
 	if (pipe2(failed, O_CLOEXEC) < 0) {
@@ -238,17 +249,21 @@ static bool early_call(uint64_t nr)
 {
 	switch (nr) {
 	case SYS_brk:
-	case SYS_arch_prctl:
 	case SYS_set_tid_address:
 	case SYS_set_robust_list:
 	case SYS_mmap:
 	case SYS_mprotect:
 	case SYS_prlimit64:
-	case SYS_readlink:
 	case SYS_readlinkat:
 	case SYS_getrandom:
 	case SYS_rseq:
 	case SYS_execve:
+#ifdef SYS_arch_prctl /* some processors have no numbers for these */
+	case SYS_arch_prctl:
+#endif
+#ifdef SYS_readlink
+	case SYS_readlink:
+#endif
 		return true;
 	}
 	return false;

@@ -29,6 +29,10 @@ struct dt_launch {
 			      * "": none */
 };
 
+/* Looks whether programs can be traced on this processor; -1: not yet. All that traces asks this
+ * before it does anything. */
+int dt_launch_can_trace(struct dt_error *e);
+
 /* Forks the process that waits. path and argv must stay until dt_launch() or dt_launch_cancel(),
  * one of which must follow. -1 and the reason. */
 int dt_launch_begin(struct dt_launch *l, const char *path, char *const argv[], struct dt_error *e);

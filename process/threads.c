@@ -155,7 +155,9 @@ static void restart_call(pid_t tid, bool *waits)
 	if (result != -EINTR)
 		return;
 	switch (dt_regs_call(&r)) {
+#ifdef SYS_epoll_wait /* some processors have no number for it */
 	case SYS_epoll_wait:
+#endif
 	case SYS_epoll_pwait:
 	case SYS_epoll_pwait2:
 	case SYS_semop:

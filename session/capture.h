@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a tracepoint captures: turns the words of the device language (doc/language.md) into the
- * items that are compiled into its trampoline (arch/x86_64/capture.h). */
+ * items that are compiled into its trampoline (arch/capture.h). */
 #ifndef DT_SESSION_CAPTURE_H
 #define DT_SESSION_CAPTURE_H
 

@@ -25,6 +25,7 @@
 #include "hook/probes.h"
 #include "hook/target-detach.h"
 #include "hook/target-modules.h"
+#include "process/launch.h"
 #include "process/memory.h"
 #include "process/status.h"
 #include "session/account.h"
@@ -366,7 +367,7 @@ struct dt_session *dt_session_create(const struct dt_options *o, struct dt_error
 {
 	struct dt_session *s;
 
-	if (check_words(o, e) < 0)
+	if (dt_launch_can_trace(e) < 0 || check_words(o, e) < 0)
 		return NULL;
 	s = calloc(1, sizeof(*s));
 	if (!s) {

@@ -29,7 +29,7 @@ enum dt_stack_record {
 };
 
 /* Makes the point for an exit at that address of a file, for calls with these results
- * (arch/x86_64/capture.h, DT_RESULT_...). It is the caller's. Returns -1: no memory. */
+ * (arch/capture.h, DT_RESULT_...). It is the caller's. Returns -1: no memory. */
 int dt_stack_point(const struct dt_stack_points *s, uint64_t exit, uint8_t results,
 		   struct dt_point *point);
 

@@ -37,7 +37,7 @@ enum dt_site_kind {
 				      * to; the signature's one parameter is that value; a NUL
 				      * ends the text */
 	DT_SITE_POINT_BUFFER = 'b',  /* the beginning of a buffer that the value points to, and its
-				      * length (arch/x86_64/capture.h, DT_CAPTURE_HEAD); more of it
+				      * length (arch/capture.h, DT_CAPTURE_HEAD); more of it
 				      * is in records with DT_SITE_POINT_TEXT */
 	DT_SITE_POINT_LEAVING = 'l', /* the function was done: what it has filled in follows, in
 				      * records of the places above, before its exit's */

@@ -24,10 +24,10 @@
  */
 struct handing {
 	struct reader *r;
-	uint16_t *given; /* which arguments hold such addresses when the function begins */
-	uint16_t *lost;	 /* which registers a call of the function changes; 0: not yet known */
-	uint16_t *used; /* which argument registers it reads before it changes them, and DT_INSN_SP;
-			   0: not yet known */
+	dt_insn_set *given; /* which arguments hold such addresses when the function begins */
+	dt_insn_set *lost;  /* which registers a call of the function changes; 0: not yet known */
+	dt_insn_set *used;  /* which argument registers it reads before it changes them, and
+			    DT_INSN_SP;  0: not yet known */
 };
 
 /*
@@ -39,18 +39,18 @@ struct handed {
 	const struct dt_code *c;
 	const struct dt_code_function *f;
 	const struct dt_code_region *r;
-	uint16_t *state; /* the state before the instruction at each byte */
-	uint16_t
+	dt_insn_set *state; /* the state before the instruction at each byte */
+	dt_insn_set
 		*done; /* the state with which that instruction was last stepped over; 0: not yet */
 	struct dt_insn *in;
-	size_t n;     /* instructions of the function, decoded once */
-	uint16_t all; /* union of the states of all instructions */
+	size_t n;	 /* instructions of the function, decoded once */
+	dt_insn_set all; /* union of the states of all instructions */
 	bool changed;
 };
 
-static void reach(struct handed *h, uint64_t at, uint16_t state)
+static void reach(struct handed *h, uint64_t at, dt_insn_set state)
 {
-	uint16_t *s;
+	dt_insn_set *s;
 
 	if (at < h->f->start || at >= h->f->end)
 		return;
@@ -96,14 +96,14 @@ static bool leaves(const struct dt_code_function *f, const struct dt_insn *in)
  * Returns the registers that a call changes. A compiler that knows the called function may keep
  * values in those which it leaves alone; for other functions it relies on the ABI.
  */
-static uint16_t lost_by(struct handing *all, const struct dt_insn *in, unsigned depth)
+static dt_insn_set lost_by(struct handing *all, const struct dt_insn *in, unsigned depth)
 {
 	const struct dt_code *c = all->r->c;
 	size_t t = callee_of(c, in);
 	const struct dt_code_function *f = &c->function[t];
 	const struct dt_code_region *r;
 	struct dt_insn at;
-	uint16_t lost = 0, written, read;
+	dt_insn_set lost = 0, written, read;
 
 	if (t == c->functions || f->trouble || depth > DEPTH)
 		return DT_INSN_LOST;
@@ -123,17 +123,17 @@ static uint16_t lost_by(struct handing *all, const struct dt_insn *in, unsigned 
 	return all->lost[t] = lost | DT_INSN_RESULT;
 }
 
-static uint16_t used_by(struct handing *all, size_t t, unsigned depth);
+static dt_insn_set used_by(struct handing *all, size_t t, unsigned depth);
 
 /*
  * Passes once over the function in the order of addresses, and notes which registers still have
  * their initial values at each instruction. The caller repeats it until nothing changes. Returns
  * those argument registers that are read with their initial values.
  */
-static uint16_t use_pass(struct handed *h, unsigned depth)
+static dt_insn_set use_pass(struct handed *h, unsigned depth)
 {
 	const struct dt_code_function *f = h->f;
-	uint16_t used = 0, written, read, state;
+	dt_insn_set used = 0, written, read, state;
 	struct dt_insn in = {0}, before;
 	size_t t;
 
@@ -157,7 +157,7 @@ static uint16_t use_pass(struct handed *h, unsigned depth)
 				used |= state & used_by(h->all_of, t, depth + 1);
 			written |= DT_INSN_LOST;
 		}
-		state = (state & (uint16_t)~written) | DT_INSN_SP;
+		state = (state & (dt_insn_set)~written) | DT_INSN_SP;
 		if (dt_insn_direct(&in) && !dt_insn_calls(&in))
 			reach(h, in.target, state);
 		if (!dt_insn_ends(&in))
@@ -166,11 +166,11 @@ static uint16_t use_pass(struct handed *h, unsigned depth)
 	return used;
 }
 
-static uint16_t used_by(struct handing *all, size_t t, unsigned depth)
+static dt_insn_set used_by(struct handing *all, size_t t, unsigned depth)
 {
 	const struct dt_code_function *f = &all->r->c->function[t];
 	struct handed h = {.all_of = all, .c = all->r->c, .f = f};
-	uint16_t used = 0;
+	dt_insn_set used = 0;
 
 	if (all->used[t])
 		return all->used[t] & DT_INSN_ARGUMENTS;
@@ -196,12 +196,12 @@ static uint16_t used_by(struct handing *all, size_t t, unsigned depth)
 static void step(struct handed *h, uint64_t at, const struct dt_insn *in)
 {
 	const uint8_t *code = h->r->bytes + (at - h->r->low);
-	uint16_t state = h->state[at - h->f->start];
+	dt_insn_set state = h->state[at - h->f->start];
 	int64_t depth = h->f->frame ? dt_frame_depth(h->f->frame, at) : -1;
 
 	h->all |= state;
 	if (dt_insn_calls(in))
-		state &= (uint16_t)~lost_by(h->all_of, in, 0);
+		state &= (dt_insn_set)~lost_by(h->all_of, in, 0);
 	else
 		state = dt_insn_derive(code, in->length, state, depth);
 	if (dt_insn_direct(in) && !dt_insn_calls(in))
@@ -212,7 +212,7 @@ static void step(struct handed *h, uint64_t at, const struct dt_insn *in)
 
 /* Passes once over the function in the order of addresses, and steps over each instruction whose
  * state has changed since the last pass. */
-static void pass(struct handed *h, uint16_t anywhere)
+static void pass(struct handed *h, dt_insn_set anywhere)
 {
 	static const struct dt_insn none;
 	uint64_t start = h->f->start, at = start;
@@ -263,7 +263,7 @@ static bool is_released(const struct dt_code_function *f, const struct dt_exit *
 	return depth == 8 || depth < 0;
 }
 
-static bool may_hand(const struct dt_code *c, const struct dt_code_function *f, uint16_t given)
+static bool may_hand(const struct dt_code *c, const struct dt_code_function *f, dt_insn_set given)
 {
 	if ((!f->points && !given) || f->trouble)
 		return false;
@@ -281,14 +281,14 @@ static void look(struct handing *all, size_t index);
  */
 static void judge(const struct handed *h, size_t index)
 {
-	uint16_t *given = h->all_of->given;
+	dt_insn_set *given = h->all_of->given;
 	struct dt_code *c = h->all_of->r->c;
 	struct dt_code_function *f = &c->function[index];
 
 	for (size_t i = f->first_exit; i < f->first_exit + f->exits; i++) {
 		const struct dt_exit *x = &c->exit[i];
 		size_t t = target_of(c, x);
-		uint16_t state = h->state[x->address - f->start] & DT_INSN_ARGUMENTS;
+		dt_insn_set state = h->state[x->address - f->start] & DT_INSN_ARGUMENTS;
 
 		if (t == c->functions || !state || !is_released(f, x))
 			continue;
@@ -318,7 +318,7 @@ static void look(struct handing *all, size_t index)
 		all->r->failed = true;
 		goto out;
 	}
-	h.state[0] = (uint16_t)(all->given[index] | DT_INSN_SP);
+	h.state[0] = (dt_insn_set)(all->given[index] | DT_INSN_SP);
 	do {
 		h.changed = false;
 		pass(&h, h.all);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the area (arch/x86_64/area.h) as the code of this folder sees them. That code runs
+ * The parts of the area (arch/area.h) as the code of this folder sees them. That code runs
  * inside the traced process, whenever a traced function can run: in signal handlers, in a forked
  * child, with any lock held. So it uses no libc, no lock and no allocation, makes system calls only
  * where said, and never waits for a controller that has gone.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The core that a thread is on, by its rseq; and registering rseq for threads whose libc does not
- * (struct dt_own_rseq in arch/x86_64/area.h).
+ * (struct dt_own_rseq in arch/area.h).
  */
 #ifndef DT_TARGET_RSEQ_H
 #define DT_TARGET_RSEQ_H

@@ -9,7 +9,7 @@
 /*
  * Does the work of dt_piece() for a stack, of which t->left bytes are wanted from the stack pointer
  * on. What certainly is the stack is read directly; everything else by the kernel, a block at a
- * time, which is kept behind the point's frame (arch/x86_64/capture.h, DT_STACK_BLOCK).
+ * time, which is kept behind the point's frame (arch/capture.h, DT_STACK_BLOCK).
  */
 int dt_stack_piece(struct text *t);
 #pragma GCC visibility pop

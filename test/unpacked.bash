@@ -2,7 +2,7 @@
 # Sourced by tests that need packages of another release of Debian than this machine's.
 
 # unpacked FOLDER RELEASE PACKAGE...: has the packages unpacked in FOLDER/root, by an apt with lists of its own, which nobody
-# else sees; once, however many ask at the same time. False: they are not to be had, FOLDER/log says why.
+# else sees; of the processor ARCHITECTURE, if that is set (Debian's name); once, however many ask at the same time. False: they are not to be had, FOLDER/log says why.
 unpacked() {
 	local folder=$1 release=$2
 	shift 2
@@ -14,6 +14,7 @@ unpacked() {
 		apt=(-q -o Dir::Etc::SourceList="$folder/sources.list" -o Dir::Etc::SourceParts=/dev/null
 			-o Dir::State::Lists="$folder/lists" -o Dir::Cache="$folder/cache" -o Dir::State::status=/dev/null
 			-o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::Retries=3)
+		[ -z "${ARCHITECTURE-}" ] || apt+=(-o APT::Architecture="$ARCHITECTURE" -o APT::Architectures="$ARCHITECTURE")
 		echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $release main" \
 			>"$folder/sources.list"
 		cd "$folder" && rm -f ./*.deb && apt-get "${apt[@]}" update && apt-get "${apt[@]}" download "$@" || exit 1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The blob's two images as data of the controller: see arch/x86_64/area.h. */
+/* The blob's two images as data of the controller: see arch/area.h. */
 	.section .rodata
 	.balign	64
 	.globl	dt_blob_image, dt_blob_image_end, dt_blob_other

@@ -11,11 +11,11 @@
  *go to rdi, rsi, rdx and rcx, then the hook is called. The bytes after the call give the record's
  *kind and flags.
  */
-#include "arch/x86_64/capture.h"
+#include "arch/capture.h"
 
 #include <sys/auxv.h>
 
-#include "arch/x86_64/area.h"
+#include "arch/area.h"
 #include "core/record.h"
 
 #define FRAME 192

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "arch/x86_64/connection.h"
+#include "arch/connection.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "arch/x86_64/area.h"
+#include "arch/area.h"
 #include "core/site.h"
 
 void dt_connections(const struct dt_blob *b, struct dt_connection c[DT_CONNECTIONS])

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding the system calls by which a program forbids itself something, and leading them through
  * the area. */
-#include "arch/x86_64/gate.h"
+#include "arch/gate.h"
 
 #include <string.h>
 
-#include "arch/x86_64/area.h"
-#include "arch/x86_64/emit.h"
-#include "arch/x86_64/insn.h"
+#include "arch/area.h"
+#include "arch/emit.h"
+#include "arch/insn.h"
 
 #define JUMP 5
 

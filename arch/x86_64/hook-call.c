@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "arch/x86_64/hook-call.h"
+#include "arch/hook-call.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "arch/x86_64/hooks.h"
+#include "arch/hooks.h"
 
 #include <stddef.h>
 #include <string.h>

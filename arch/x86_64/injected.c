@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "arch/x86_64/injected.h"
+#include "arch/injected.h"
+
+#include "arch/x86_64/regs.h"
 
 #include <sys/syscall.h>
 

@@ -6,8 +6,8 @@
 #ifndef DT_ARCH_X86_64_INSIDE_H
 #define DT_ARCH_X86_64_INSIDE_H
 
-#include "arch/x86_64/area.h"
-#include "arch/x86_64/capture.h"
+#include "arch/area.h"
+#include "arch/capture.h"
 #include "arch/x86_64/cpu.h"
 #include "core/types.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Decoding by Zydis. The kind of an instruction is derived from its opcode. */
-#include "arch/x86_64/insn.h"
+#include "arch/insn.h"
 
 #include <string.h>
 #include <Zydis/Zydis.h>

@@ -4,7 +4,9 @@
  * addresses. What is wanted is followed from register to register through the copies that were made
  * of it.
  */
-#include "arch/x86_64/jump-table.h"
+#include "arch/jump-table.h"
+
+#include "arch/insn.h"
 
 #include <string.h>
 

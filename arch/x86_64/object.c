@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "arch/x86_64/object.h"
+#include "arch/object.h"
 
 #include <string.h>
 

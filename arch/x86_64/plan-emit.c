@@ -2,7 +2,7 @@
 /* From a planned window to its trampoline and the bytes that lead there. See plan.h. */
 #include <string.h>
 
-#include "arch/x86_64/plan.h"
+#include "arch/plan.h"
 
 #define JUMP_SIZE 5
 

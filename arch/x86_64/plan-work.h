@@ -4,8 +4,8 @@
 #ifndef DT_ARCH_PLAN_WORK_H
 #define DT_ARCH_PLAN_WORK_H
 
-#include "arch/x86_64/insn.h"
-#include "arch/x86_64/plan.h"
+#include "arch/insn.h"
+#include "arch/plan.h"
 
 #define JUMP_SIZE 5			    /* bytes of jmp rel32 */
 #define RETARGETS (DT_PLAN_PATCHES / 2 - 2) /* most branches that one window can change */

@@ -4,7 +4,7 @@
  * function are tried with a plain jump, then those left over with the other tactics, so that a rare
  * expensive site does not take bytes from a cheap one.
  */
-#include "arch/x86_64/plan.h"
+#include "arch/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "arch/x86_64/register.h"
+#include "arch/register.h"
 
 #include <string.h>
 

@@ -4,12 +4,29 @@
  * addresses known beforehand. So a first pass finds where each copy begins, and a second one can
  * write branches to instructions that are moved as well.
  */
-#include "arch/x86_64/relocate.h"
+/*
+ * - rip-relative memory: the distance is corrected. Where 32 bits do not reach, lea becomes a mov
+ *   of a constant, and anything else borrows a register that it does not use, which is saved below
+ *   the red zone.
+ * - jmp, jcc, xbegin: get a 32-bit distance; where that does not reach, they go through an address
+ *   beside the jump (xbegin is refused).
+ * - loop, jrcxz: become a short one over a jump.
+ * - call: pushes the address that the original would have pushed, then jumps. So a stack walk never
+ *   meets the copy. The price: the processor predicts that return wrongly, and with a shadow stack
+ *   (CET) such a call must not be moved.
+ * - branches to inside the stretch: lead to the copy of their target.
+ * - anything else: stays as it is, syscall too. Only the kernel, and rcx, see the copy's address.
+ *
+ * Refused is what dt_insn_immovable() names, and what uses the stack pointer together with memory
+ * out of reach. No copy can hide the address of a fault from a signal handler, nor the last x87
+ * instruction's address in what fnstenv stores.
+ */
+#include "arch/relocate.h"
 
 #include <string.h>
 #include <Zydis/Zydis.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/insn.h"
 
 /* The state of one relocation. */
 struct move {
@@ -570,22 +587,4 @@ int dt_relocate_push(struct dt_emit *o, const uint8_t *code, size_t size, uint64
 	memcpy(bytes, code, in.length);
 	bytes[in.modrm_at] = (uint8_t)((in.modrm & 0xc7) | 6 << 3);
 	return copy_near(&v, &in, bytes, in.length);
-}
-
-uint64_t dt_moved_forward(const struct dt_moved_at *at, unsigned n, uint64_t from, uint64_t to,
-			  uint64_t ip)
-{
-	for (unsigned i = 1; i < n; i++)
-		if (ip == from + at[i].from)
-			return to + at[i].to;
-	return ip;
-}
-
-uint64_t dt_moved_back(const struct dt_moved_at *at, unsigned n, uint64_t from, uint64_t to,
-		       uint64_t ip)
-{
-	for (unsigned i = 0; i <= n; i++)
-		if (ip == to + at[i].to)
-			return from + at[i].from;
-	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "arch/x86_64/sled.h"
+#include "arch/sled.h"
 
 #include <string.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/insn.h"
 
 const unsigned char dt_sled_off[DT_ELF_KINDS] = {
 	0, 0xa9, 0xc3, 0xe9, 0xa9, [DT_ELF_JUMP] = 0xff, [DT_ELF_JUMP_DIRECT] = 0xe9};

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* See stack.h. An instruction that is not handled here makes the registers of these two that it
  * writes unknown. */
-#include "arch/x86_64/stack.h"
+#include "arch/stack.h"
+
+#include "arch/insn.h"
 
 #include <string.h>
 #include <Zydis/Zydis.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "arch/x86_64/start.h"
+#include "arch/start.h"
 
 #include <string.h>
 
-#include "arch/x86_64/object.h"
+#include "arch/object.h"
 #include "core/site.h"
 
 /* The instructions that are read, and where they are. */

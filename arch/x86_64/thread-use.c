@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "arch/x86_64/thread-use.h"
+#include "arch/thread-use.h"
 
 #include <string.h>
 

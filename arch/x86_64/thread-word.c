@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "arch/x86_64/thread-word.h"
+#include "arch/thread-word.h"
 
 #include <string.h>
 

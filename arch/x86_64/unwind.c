@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Steps of unwinding, as DWARF 5 (6.4.4, 2.5) and the System V ABI for x86-64 describe them. */
-#include "arch/x86_64/unwind.h"
+#include "arch/unwind.h"
 
 #include <dwarf.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "arch/x86_64/waiting.h"
+#include "arch/waiting.h"
 
 #include <elf.h>
 #include <stddef.h>

@@ -5,7 +5,8 @@
 echo 1..3
 is 1 "no arrow upward, no circle that is not known" "$(python3 test/lint/arrows.py 2>&1)"
 
-is 2 "no two types of one name" "$(git ls-files '*.h' '*.c' | grep -vE '^(test|bench|examples)/' |
+# but for those that each processor has for itself: one is compiled at a time
+is 2 "no two types of one name" "$(git ls-files '*.h' '*.c' | grep -vE '^(test|bench|examples|arch/aarch64)/' |
 	xargs grep -hoE '^(struct|enum|union) dt_\w+ \{' | sort | uniq -d)"
 
 scratch=$(mktemp -d) || exit 1

@@ -775,7 +775,7 @@ static enum outcome execute(const struct test *t, struct state *a, struct state 
 	memcpy(stack_after, stack, STACK_SIZE);
 	if (!run_copy(t, b, NULL))
 		return BROKEN;
-	/* comes back into the stretch: no such stretch is ever chosen (arch/x86_64/plan.h) */
+	/* comes back into the stretch: no such stretch is ever chosen (arch/plan.h) */
 	if (b->signal == SIGTRAP && b->regs.rip > WINDOW && b->regs.rip <= WINDOW + t->size)
 		return SKIPPED;
 	if (a->signal == SIGTRAP && a->regs.rip > WINDOW && a->regs.rip <= WINDOW + t->size)

@@ -9,7 +9,7 @@
  *   -t         hook every site by int3 where that is possible: only what is moved is tested
  *
  * The exit status is the program's, 128 + N when it died of signal N, or 125 when probes could not
- * be set. The planner (arch/x86_64/plan.h) is put to the test here as a whole: what it plans is
+ * be set. The planner (arch/plan.h) is put to the test here as a whole: what it plans is
  * done to a real process and must change nothing. The program is stopped at its first instruction,
  * when its libraries are there and no thread is; int3 is served from here.
  */

@@ -50,6 +50,11 @@ size_t dt_kernel_stack(const struct dt_kernel *k, uint32_t number, uint64_t *add
 	return 0;
 }
 
+const struct dt_kernel_tracepoint *dt_kernel_tracepoint(const struct dt_kernel *k, uint64_t pc)
+{
+	return NULL;
+}
+
 void dt_kernel_close(struct dt_kernel *k)
 {
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Unwinding (elf/unwind.h, arch/x86_64/unwind.h): what descriptions mean, and what nobody wrote. */
+/* Unwinding (elf/unwind.h, arch/unwind.h): what descriptions mean, and what nobody wrote. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -20,7 +20,7 @@
  * seen in order). `jae' out of the sequence is allowed: leaving it without the last store appends
  * nothing.
  */
-#include "arch/x86_64/area.h"
+#include "arch/area.h"
 
 #define SIGNATURE 0x53053053	/* glibc's RSEQ_SIG; replaced by the controller when another is used */
 #define HEAD	  4096		/* DT_RING_HEAD */
@@ -595,7 +595,7 @@ peek:
 
 /*
  * Called by points to read the next 32 bytes of a text or stream at rax, to rdi, rsi, rdx and rcx. r9: the
- * bytes that it has at most, from there on; r8: DT_TEXT_... (arch/x86_64/capture.h). rax becomes
+ * bytes that it has at most, from there on; r8: DT_TEXT_... (arch/capture.h). rax becomes
  * the address at which the text goes on; 0: it has ended; r8 and r9 what they are there. The carry
  * flag is set if not one byte can be read. All other registers are kept.
  */
@@ -815,7 +815,7 @@ vfork:
 	clone_call clone3, 435
 
 /*
- * Called by gates (arch/x86_64/gate.h) before a system call whose number and arguments are in their
+ * Called by gates (arch/gate.h) before a system call whose number and arguments are in their
  * registers. Everything is kept. Only the calls that may take something from the hooks are looked
  * at: prctl and seccomp, and musl's clone and vfork.
  */

@@ -8,7 +8,8 @@
 #ifndef DT_ARCH_CAPTURE_H
 #define DT_ARCH_CAPTURE_H
 
-#include "arch/x86_64/emit.h"
+#include "arch/numbers.h"
+#include "arch/emit.h"
 #include "core/capture.h"
 
 /* What an operand is. */
@@ -37,12 +38,10 @@ struct dt_operand {
 	int64_t value; /* the displacement, or the constant */
 };
 
-#define DT_ITEM_STEPS	    8	 /* most pointers that one item follows */
-#define DT_CAPTURE_OWN	    8	 /* most segments of a file that are read directly */
-#define DT_CAPTURE_TEXT	    256	 /* most bytes of a text */
-#define DT_CAPTURE_SIZE	    4000 /* most bytes of code */
-#define DT_CAPTURE_CROSSING 19	 /* bytes that struct dt_capture.crossing adds */
-#define DT_CAPTURE_RESULTS  48	 /* bytes that struct dt_capture.results adds */
+#define DT_ITEM_STEPS	8    /* most pointers that one item follows */
+#define DT_CAPTURE_OWN	8    /* most segments of a file that are read directly */
+#define DT_CAPTURE_TEXT 256  /* most bytes of a text */
+#define DT_CAPTURE_SIZE 4000 /* most bytes of code */
 
 /* Looks whether a value of a record with DT_FAULT could not be read. Only the high half counts:
  * something may have been added to DT_CAPTURE_BAD. */
@@ -208,11 +207,8 @@ struct dt_captured {
 	unsigned pcs;
 };
 
-#define DT_CAPTURE_OFF 0x00
-#define DT_CAPTURE_ON  0x05
-
 /* Writes the code that captures n items, and describes it in *out. The caller sees at *o whether it
- * fitted (arch/x86_64/emit.h). */
+ * fitted (arch/emit.h). */
 void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 		     const struct dt_capture *c, struct dt_captured *out);
 

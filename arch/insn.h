@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * One x86-64 instruction, decoded by Zydis as far as it takes to move it and to find a function's
- * ways out. Operands are not decoded, since of most instructions only the length is needed.
- */
+/* One instruction, decoded as far as it takes to move it and to find a function's ways out. Of its
+ * struct, other folders use kind, length, target, relative, memory and disp. */
 #ifndef DT_ARCH_INSN_H
 #define DT_ARCH_INSN_H
 
 #include "core/types.h"
-
-#define DT_INSN_MAX 15 /* most bytes of an instruction */
 
 /* What an instruction does to the flow of control. */
 enum dt_insn_kind {
@@ -28,36 +24,11 @@ enum dt_insn_kind {
 	DT_INSN_TRAP,	       /* int3, int1, ud0, ud1, ud2, hlt: it is there to trap */
 };
 
-/* A decoded instruction. Offsets are from its first byte. */
-struct dt_insn {
-	uint64_t address;
-	uint64_t target;  /* of a direct transfer */
-	uint64_t memory;  /* if relative: the address of that operand */
-	int32_t disp;	  /* displacement of any memory operand */
-	uint8_t length;	  /* bytes; 0: not decoded */
-	uint8_t kind;	  /* enum dt_insn_kind */
-	uint8_t opcode;	  /* without escape bytes */
-	uint8_t map;	  /* ZydisOpcodeMap: 0 one-byte, 1 0f, ... */
-	uint8_t encoding; /* ZydisInstructionEncoding */
-	uint8_t prefixes; /* legacy prefixes and REX, bytes */
-	uint8_t head;	  /* offset of REX or of the VEX, XOP or EVEX escape; 0xff: none of them */
-	uint8_t modrm_at; /* offset of ModRM; 0: none */
-	uint8_t modrm;
-	uint8_t sib_at; /* offset of SIB; 0: none */
-	uint8_t sib;
-	uint8_t disp_at;   /* offset of the displacement; 0: none */
-	uint8_t disp_size; /* bytes */
-	uint8_t imm_at;	   /* offset of the first immediate or branch distance; 0: none */
-	uint8_t imm_size;  /* bytes */
-	bool relative;	   /* it has a rip-relative operand, at `memory' */
-	bool wide;	   /* REX.W */
-	bool base_ext;	   /* REX.B as the instruction means it: base register r8 to r15 */
-	bool index_ext;	   /* REX.X */
-	bool reg_ext;	   /* REX.R */
-	bool data16;	   /* prefix 66 */
-	bool addr32;	   /* prefix 67 */
-	uint8_t segment;   /* prefix fs or gs (0x64, 0x65); 0: none */
-};
+#if defined(__x86_64__)
+#include "arch/x86_64/insn-fields.h"
+#elif defined(__aarch64__)
+#include "arch/aarch64/insn-fields.h"
+#endif
 
 /* Decodes the instruction at code, of which size bytes may be read. Returns its length; 0: there is
  * no valid instruction. */
@@ -82,24 +53,6 @@ static inline bool dt_insn_direct(const struct dt_insn *in)
 	return in->kind == DT_INSN_JUMP || in->kind == DT_INSN_BRANCH || in->kind == DT_INSN_LOOP ||
 	       in->kind == DT_INSN_CALL || in->kind == DT_INSN_XBEGIN;
 }
-
-/* Return the numbers of the registers that ModRM names in rm and reg, with their extensions. For
- * arch/ only. */
-static inline unsigned dt_insn_rm(const struct dt_insn *in)
-{
-	return (in->modrm & 7u) | (in->base_ext ? 8u : 0);
-}
-
-static inline unsigned dt_insn_reg(const struct dt_insn *in)
-{
-	return (in->modrm >> 3 & 7u) | (in->reg_ext ? 8u : 0);
-}
-
-/* Masks of general registers: bit n is register n as instructions number them. */
-#define DT_INSN_SP	  (1 << 4)
-#define DT_INSN_ARGUMENTS (1 << 7 | 1 << 6 | 1 << 2 | 1 << 1 | 1 << 8 | 1 << 9)
-#define DT_INSN_LOST	  0x0fc7 /* all but the callee-saved ones: rbx, rsp, rbp, r12 to r15 */
-#define DT_INSN_RESULT	  (1 << 0)
 
 /* Looks whether it puts an address in its function's frame, taken from rsp or rbp, into a register;
  * setting up rbp as the frame pointer does not count. */
@@ -145,7 +98,7 @@ enum dt_insn_looks dt_insn_looks(const struct dt_insn *jump, const struct dt_ins
 
 /* Sets the masks of registers that the instruction may change and that it reads; all bits: not
  * known. */
-void dt_insn_registers(const uint8_t *code, size_t size, uint16_t *written, uint16_t *read);
+void dt_insn_registers(const uint8_t *code, size_t size, dt_insn_set *written, dt_insn_set *read);
 
 /*
  * Returns the mask of registers that may hold an address in the function's frame after the
@@ -153,7 +106,7 @@ void dt_insn_registers(const uint8_t *code, size_t size, uint16_t *written, uint
  * before the instruction, below what it was before the call of the function; negative: not known.
  * What memory holds is not followed.
  */
-uint16_t dt_insn_derive(const uint8_t *code, size_t size, uint16_t held, int64_t depth);
+dt_insn_set dt_insn_derive(const uint8_t *code, size_t size, dt_insn_set held, int64_t depth);
 
 /*
  * Returns why the instruction cannot be moved anywhere, in a few words; NULL: it can. The reasons:

@@ -6,6 +6,7 @@
 #ifndef DT_ARCH_SLED_H
 #define DT_ARCH_SLED_H
 
+#include "arch/numbers.h"
 #include "core/site.h"
 
 /* The values, off and on, of the byte that switches a site, by enum dt_elf_kind; 0: such a site is
@@ -15,8 +16,6 @@ extern const unsigned char dt_sled_off[DT_ELF_KINDS], dt_sled_on[DT_ELF_KINDS];
 /* Size in bytes of a sled that is in a table, by enum dt_elf_kind; 0: it is no such sled. */
 extern const uint8_t dt_sled_size[DT_ELF_KINDS];
 
-#define DT_SLED_THUNK	   7 /* bytes of a thunk for events */
-#define DT_SLED_ENTRY	   5 /* bytes of an entry's sled */
 #define DT_SLED_TABLE_JUMP 4 /* the kind that the table of sleds has for DT_ELF_JUMP */
 
 /* A file's code. `at' returns the bytes at [address, address + n), or NULL when they are not all

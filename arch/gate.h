@@ -10,11 +10,10 @@
 #ifndef DT_ARCH_GATE_H
 #define DT_ARCH_GATE_H
 
+#include "arch/numbers.h"
 #include "core/types.h"
 
-#define DT_GATE_SIZE  64 /* bytes of a gate */
-#define DT_GATES      24 /* most gates of a process: from DT_AREA_GATES to DT_AREA_STUB */
-#define DT_GATE_MOVED 31 /* most bytes of instructions that a gate can hold */
+#define DT_GATES 24 /* most gates of a process: from DT_AREA_GATES to DT_AREA_STUB */
 
 /* A place where a gate is to be put. */
 struct dt_gate {

@@ -1,33 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The relocator: copies a stretch of instructions to another address, so that the copy does there
- * what the original does. Beyond that it changes no register, no flag, and nothing of the 128 bytes
- * below the stack pointer.
+ * what the original does. Beyond that it changes no register, no flag, and nothing that the program
+ * may have below the stack pointer.
  *
- * - rip-relative memory: the distance is corrected. Where 32 bits do not reach, lea becomes a mov
- *   of a constant, and anything else borrows a register that it does not use, which is saved below
- *   the red zone.
- * - jmp, jcc, xbegin: get a 32-bit distance; where that does not reach, they go through an address
- *   beside the jump (xbegin is refused).
- * - loop, jrcxz: become a short one over a jump.
- * - call: pushes the address that the original would have pushed, then jumps. So a stack walk never
- *   meets the copy. The price: the processor predicts that return wrongly, and with a shadow stack
- *   (CET) such a call must not be moved.
- * - branches to inside the stretch: lead to the copy of their target.
- * - anything else: stays as it is, syscall too. Only the kernel, and rcx, see the copy's address.
- *
- * Refused is what dt_insn_immovable() names, and what uses the stack pointer together with memory
- * out of reach. No copy can hide the address of a fault from a signal handler, nor the last x87
- * instruction's address in what fnstenv stores.
+ * A call pushes, or leaves where return addresses are left, the address that the original would
+ * have left, so a stack walk never meets the copy. Branches to inside the stretch lead to the copy
+ * of their target. What each processor's relocator does to which instructions stands in its
+ * relocate.c; refused is what dt_insn_immovable() names, and what they say.
  */
 #ifndef DT_ARCH_RELOCATE_H
 #define DT_ARCH_RELOCATE_H
 
-#include "arch/x86_64/emit.h"
+#include "arch/numbers.h"
+#include "arch/emit.h"
 #include "core/error.h"
 
-#define DT_RELOCATE_MAX	 64 /* most instructions of a stretch */
-#define DT_RELOCATE_ROOM 64 /* most bytes that a copy of one instruction takes, without hooks */
+#define DT_RELOCATE_MAX 64 /* most instructions of a stretch */
 
 /* When a hook runs. */
 enum dt_hook_place {
@@ -68,8 +57,6 @@ struct dt_moved {
 int dt_relocate(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t from,
 		const struct dt_relocate_hook *hook, size_t hooks, struct dt_moved *m,
 		struct dt_error *e);
-
-#define DT_RELOCATE_PUSH 24 /* most bytes that dt_relocate_push() writes */
 
 /*
  * Appends code that pushes the address to which a jump through a register or memory is about to

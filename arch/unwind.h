@@ -8,9 +8,9 @@
 #ifndef DT_ARCH_UNWIND_H
 #define DT_ARCH_UNWIND_H
 
+#include "arch/numbers.h"
 #include "core/types.h"
 
-#define DT_UNWIND_REGISTERS   17  /* numbered as DWARF does; the last one is the return address */
 #define DT_UNWIND_EXPRESSIONS 256 /* bytes of all expressions of a row */
 
 /* What the caller had in a register. The CFA is the stack pointer as it was before the call. */
@@ -58,9 +58,6 @@ struct dt_unwind_stack {
 	size_t n;
 };
 
-/* The registers that have to be kept at a call for its callers to be found: those that functions
- * give back as they were. DWARF's numbers, and those of processors (core/capture.h). */
-#define DT_UNWIND_KEPT 6
 extern const uint8_t dt_unwind_kept[DT_UNWIND_KEPT], dt_unwind_kept_register[DT_UNWIND_KEPT];
 
 /* Sets the registers to those in a function whose return address is at sp, which is the lowest

@@ -22,47 +22,21 @@
 #ifndef DT_ARCH_AREA_H
 #define DT_ARCH_AREA_H
 
+#include "arch/numbers.h"
+
 #define DT_AREA_CODE	0x0000
 #define DT_AREA_PROCESS 0x9000
 #define DT_AREA_KEPT	0xa000
 #define DT_AREA_THREADS 0xb000
 #define DT_AREA_SESSION 0x1b000 /* or further up: dt_area_session() */
 #define DT_CODE_SIZE	0x9000
-#define DT_AREA_GATES	0x8400 /* in the code, after the blob: see arch/x86_64/gate.h */
+#define DT_AREA_GATES	0x8400 /* in the code, after the blob: see arch/gate.h */
 #define DT_AREA_STUB	0x8a00 /* after these: where system calls made for us run from */
 #define DT_BLOB_OTHER	0x01000000
-#define DT_AREA_TOP	0x7fff0000ull /* the area ends below this address */
 #define DT_BLOB_MAGIC	0x32626f6c62747664
-
-/* types of fixups: what their 32 bits are set to */
-#define DT_FIX_REL	 1  /* relative to the next instruction: changes when the code is moved */
-#define DT_FIX_CPU	 2  /* rseq->cpu_id from %fs */
-#define DT_FIX_ARM	 3  /* rseq->rseq_cs from %fs */
-#define DT_FIX_TID	 4  /* the thread id from %fs */
-#define DT_FIX_CS	 5  /* address of the copy's struct rseq_cs */
-#define DT_FIX_CORE	 6  /* the copy's core */
-#define DT_FIX_NEXT	 7  /* relative: the next copy, or after the last one the head */
-#define DT_FIX_RING	 8  /* address of the core's ring, added to what is there */
-#define DT_FIX_MASK	 9  /* ring size - 1 */
-#define DT_FIX_SIGNATURE 10 /* the rseq signature */
-#define DT_FIX_TAG	 11 /* the process's tag: process/pid-namespace.h */
-#define DT_FIX_ERRNO	 12 /* errno from %fs */
-/* of hooks for an rseq of ours: see struct dt_own_rseq */
-#define DT_FIX_OWN_AT	   13 /* the word that says where it is, from %fs */
-#define DT_FIX_OWN_CHECK   14 /* own.check, */
-#define DT_FIX_OWN_TID	   15 /* own.tid, */
-#define DT_FIX_OWN_CPU	   16 /* own.rseq.cpu_id, */
-#define DT_FIX_OWN_ARM	   17 /* own.rseq.rseq_cs, from there */
-#define DT_FIX_OWN_SEGMENT 18 /* the prefix in the lowest byte: %fs, or one without effect */
 
 #define DT_HOOKS    10 /* enum dt_hook */
 #define DT_FROM_MAX 4  /* modules whose calls alone are recorded by the hooks called ..._FROM */
-/* offset from %fs of a word that is always 0 in glibc's thread blocks: tcbhead_t's
- * unused_vgetcpu_cache. It is read where the offset of errno is not known. */
-#define DT_NO_ERRNO 0x38
-/* offset from %fs of the word that says where struct dt_own_rseq is: `sysinfo', which glibc and
- * musl have in thread blocks, and use on other processors only */
-#define DT_OWN_WORD 0x20
 #define DT_PATCHES  32 /* most places that lead through the area; hook.S makes room for them */
 
 #ifndef __ASSEMBLER__
@@ -185,15 +159,6 @@ enum dt_own {
 	DT_OWN_TABLE, /* in the area's table, at the offset that is in the word at DT_OWN_WORD */
 };
 
-/*
- * glibc's thread block has 512 bytes, from 128 on, in which the dynamic linker of glibc before 2.23
- * kept registers, and which have been there since only because others rely on the block's size
- * (sysdeps/x86_64/nptl/tls.h, __glibc_unused2). The last 64 of them are used.
- */
-#define DT_OWN_UNUSED	  0x80
-#define DT_OWN_UNUSED_END 0x280
-#define DT_OWN_RESERVE	  (DT_OWN_UNUSED_END - 64)
-
 /* The numbers of the hooks. */
 enum dt_hook {
 	DT_HOOK_ENTRY,
@@ -228,7 +193,7 @@ struct dt_blob {
 	uint32_t size;
 	uint32_t slow[DT_HOOKS];      /* hooks for a process without rseq */
 	uint32_t opt_out;	      /* called by DT_DISABLE_PROCESS() */
-	uint32_t peek, text, crosses; /* called by points: arch/x86_64/capture.h */
+	uint32_t peek, text, crosses; /* called by points: arch/capture.h */
 	uint32_t modules;	      /* jumped to from the dynamic linker's _dl_debug_state */
 	uint32_t execve, execveat, vfork, clone,
 		clone3;		       /* jumped to from libc's functions of these names */

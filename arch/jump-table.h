@@ -7,9 +7,11 @@
 #ifndef DT_ARCH_JUMP_TABLE_H
 #define DT_ARCH_JUMP_TABLE_H
 
-#include "arch/x86_64/insn.h"
+#include "core/types.h"
 
 #define DT_JUMP_TABLE_MOST 65536 /* entries of a table */
+
+struct dt_insn;
 
 /* Code as far as it is known. Where mark has the bit `begins', an instruction begins. */
 struct dt_jump_table_code {

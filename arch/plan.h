@@ -15,7 +15,8 @@
 #ifndef DT_ARCH_PLAN_H
 #define DT_ARCH_PLAN_H
 
-#include "arch/x86_64/relocate.h"
+#include "arch/numbers.h"
+#include "arch/relocate.h"
 #include "core/code-map.h"
 
 /* The tactics, from cheap to dear: the sites of each are slower than those of the ones before it.
@@ -35,13 +36,6 @@ enum dt_tactic {
 };
 
 #define DT_WINDOW_MAX 48 /* most bytes of instructions that a window moves */
-
-/* How far a jump leads, in bytes: what its 32 bits can say, less some margin. Of that, how far a
- * punned trampoline is from the ends of its module at most, and how far all others are: what is
- * beside a module is left to those that have no choice. */
-#define DT_JUMP_REACH	0x7ff00000ull
-#define DT_REACH_PUNNED 0x60000000ull
-#define DT_REACH_BESIDE 0x18000000ull
 
 /* When the hook of a site is called. */
 enum dt_plan_site_kind {
@@ -234,8 +228,6 @@ struct dt_patch {
 	bool leads; /* its last four bytes are a distance to the trampoline, wherever that is */
 	uint8_t bytes[8];
 };
-
-#define DT_PATCH_JUMP 5 /* bytes of a jump that reaches its trampoline, or of a springboard */
 
 /* Returns the address of the springboard to which a patch leads, if it is a short jump or the 8-bit
  * distance of a branch; 0: it is neither. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks an item that another process has written. */
-#include "arch/x86_64/capture.h"
+#include "arch/capture.h"
 
 static bool is_size(uint8_t bytes)
 {

@@ -3,8 +3,9 @@
 #ifndef DT_ARCH_INJECTED_H
 #define DT_ARCH_INJECTED_H
 
-#include "arch/x86_64/regs.h"
 #include "core/types.h"
+
+struct dt_regs;
 
 /* An argument that stands for the result of the list's first openat or memfd_create. */
 #define DT_INJECTED_FD 0x7fffffff5fd5fd5full

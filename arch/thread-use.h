@@ -3,22 +3,11 @@
 #ifndef DT_ARCH_THREAD_USE_H
 #define DT_ARCH_THREAD_USE_H
 
+#include "arch/numbers.h"
 #include "core/types.h"
 
 /* bytes at an end of code that are to be looked at once more with what follows */
 #define DT_THREAD_USE_OVERLAP 80
-
-/* where glibc has the thread's id in its block, from 2.9 on: behind 704 bytes that each version has
- */
-#define DT_GLIBC_TID 0x2d0
-/* musl's block (struct pthread, from 1.1.23 on): its list of threads, by word; and offsets of the
- * thread's id, of which the first is that of 1.2, which has one canary less */
-#define DT_MUSL_PREVIOUS 2
-#define DT_MUSL_NEXT	 3
-#define DT_MUSL_TID                                                                                \
-	{                                                                                          \
-		48, 56                                                                             \
-	}
 
 /* Looks whether code may make the system call rseq: loads its number where a call's is, or the
  * first argument of libc's syscall(). */

@@ -6,6 +6,7 @@
 #ifndef DT_ARCH_CONNECTION_H
 #define DT_ARCH_CONNECTION_H
 
+#include "arch/numbers.h"
 #include "core/types.h"
 
 /* A function to be led through the area. */
@@ -30,18 +31,12 @@ struct dt_blob;
 /* Fills c with all of them. b: the beginning of the area's code. */
 void dt_connections(const struct dt_blob *b, struct dt_connection c[DT_CONNECTIONS]);
 
-/* The jump that replaces a function's first bytes. */
-#define DT_LEAD 5 /* bytes */
 /* Writes the jump from `from' to `to'; false: that is out of its reach. */
 bool dt_lead_write(unsigned char out[DT_LEAD], uint64_t from, uint64_t to);
 /* Reads where the jump at `from' leads; false: these bytes are no such jump. */
 bool dt_lead_read(const unsigned char code[DT_LEAD], uint64_t from, uint64_t *to);
 
-/* A jump to any address, to be put within reach of the one above. */
-#define DT_LEAD_FAR 16 /* bytes */
 /* Writes such a jump. */
 void dt_lead_far(unsigned char out[DT_LEAD_FAR], uint64_t to);
-
-#define DT_SYSCALL 2 /* bytes of the instruction that makes a system call */
 
 #endif

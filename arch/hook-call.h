@@ -6,12 +6,8 @@
 #ifndef DT_ARCH_HOOK_CALL_H
 #define DT_ARCH_HOOK_CALL_H
 
-#include "arch/x86_64/emit.h"
-
-#define DT_HOOK_CALL	 5    /* bytes; the hook records the address after them as pc */
-#define DT_HOOK_CALL_POP 5    /* bytes of dt_hook_call_pop() */
-#define DT_HOOK_CALL_OFF 0xeb /* its first byte: a jump over the rest */
-#define DT_HOOK_CALL_ON	 0xe8 /* its first byte: a call */
+#include "arch/numbers.h"
+#include "arch/emit.h"
 
 /* Writes a call by the way at address `way', switched on or off. */
 void dt_hook_call_emit(struct dt_emit *o, uint64_t way, bool on);

@@ -4,7 +4,7 @@
 #ifndef DT_ARCH_HOOKS_H
 #define DT_ARCH_HOOKS_H
 
-#include "arch/x86_64/area.h"
+#include "arch/area.h"
 #include "core/ring.h"
 
 /* Where a process's threads keep what the hooks need. */

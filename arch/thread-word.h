@@ -3,9 +3,8 @@
 #ifndef DT_ARCH_THREAD_WORD_H
 #define DT_ARCH_THREAD_WORD_H
 
+#include "arch/numbers.h"
 #include "core/types.h"
-
-#define DT_THREAD_WORD_CODE 24 /* bytes of the function that are looked at */
 
 /*
  * Understands the code of a function such as libc's __errno_location, which returns the thread

@@ -6,7 +6,9 @@
 #ifndef DT_ARCH_STACK_H
 #define DT_ARCH_STACK_H
 
-#include "arch/x86_64/insn.h"
+#include "core/types.h"
+
+struct dt_insn;
 
 #define DT_STACK_UNKNOWN INT32_MIN
 

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbers of the border for aarch64. Those of what is not there yet (missing.c) are as the
+ * design has them, and not tried. */
+#ifndef DT_ARCH_AARCH64_NUMBERS_H
+#define DT_ARCH_AARCH64_NUMBERS_H
+
+#define DT_TRACES 0 /* whether programs can be traced on this processor, or traces only read */
+
+/* arch/area.h */
+#define DT_AREA_TOP 0x1000000000000ull /* 48 bits: code leads to the area by whole addresses */
+/* In the thread block of glibc there is no word to spare: threads have no rseq of ours. */
+#define DT_OWN_WORD	  0
+#define DT_OWN_UNUSED	  0
+#define DT_OWN_UNUSED_END 0
+#define DT_OWN_RESERVE	  0
+
+/* arch/capture.h */
+#define DT_CAPTURE_CROSSING 0
+#define DT_CAPTURE_RESULTS  0
+#define DT_CAPTURE_OFF	    0x1f /* lowest byte of a nop, and of the bl in its place */
+#define DT_CAPTURE_ON	    0x00
+
+/* arch/connection.h */
+#define DT_LEAD	    4  /* bytes of a b */
+#define DT_LEAD_FAR 16 /* bytes: ldr x16, its address; br x16 */
+#define DT_SYSCALL  4  /* bytes of the instruction that makes a system call */
+
+/* arch/gate.h */
+#define DT_GATE_SIZE  64
+#define DT_GATE_MOVED 4
+
+/* arch/hook-call.h */
+#define DT_HOOK_CALL	 4
+#define DT_HOOK_CALL_POP 0
+#define DT_HOOK_CALL_OFF 0x1f
+#define DT_HOOK_CALL_ON	 0x00
+
+/* arch/plan.h */
+#define DT_JUMP_REACH	0x7f00000ull /* a b leads 128 MiB to both sides, less some margin */
+#define DT_REACH_PUNNED 0ull	     /* no jump is punned: an instruction is as long as a jump */
+#define DT_REACH_BESIDE 0x7f00000ull
+#define DT_PATCH_JUMP	4
+
+/* arch/relocate.h */
+#define DT_RELOCATE_ROOM 32 /* bytes: a borrowed register, four movs of an address, the load */
+#define DT_RELOCATE_PUSH 0
+
+/* arch/sled.h */
+#define DT_SLED_THUNK 0
+#define DT_SLED_ENTRY 4 /* a nop */
+
+/* arch/thread-use.h: a thread's id is not where offsets from the thread pointer reach (tp - 1648 in
+ * glibc 2.36) */
+#define DT_GLIBC_TID	 0
+#define DT_MUSL_PREVIOUS 0
+#define DT_MUSL_NEXT	 0
+#define DT_MUSL_TID                                                                                \
+	{                                                                                          \
+		0                                                                                  \
+	}
+
+/* arch/thread-word.h */
+#define DT_THREAD_WORD_CODE 24
+
+/* arch/unwind.h */
+#define DT_UNWIND_REGISTERS 33 /* x0 to x30, sp, and where the function is */
+#define DT_UNWIND_KEPT	    12 /* x19 to x30 */
+
+#endif
