@@ -253,6 +253,9 @@ same() {
 	graph_says t.db a >out
 	grep -q '^above a ' out
 	[ "$(devtrace graph --json t.db a b c | grep -c '"type": "function"')" = 3 ]
+	# each as when it is asked for alone
+	for f in a b c; do graph_says t.db $f; done | sort >single
+	graph_says t.db a b c | diff single -
 }
 
 @test "graph: many calls open at once in many threads" {

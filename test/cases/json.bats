@@ -459,6 +459,7 @@ tree() {
 	#include <pthread.h>
 	#include <stdlib.h>
 	#include <string.h>
+	#include <math.h>
 	#include <time.h>
 	enum { TILL = 300, PAY = 2, SAYS = 3 };
 	__attribute__((noipa)) int look(const char *path, double share, signed char c)
@@ -469,7 +470,7 @@ tree() {
 	}
 	__attribute__((noipa)) void nap(void) { struct timespec t = {0, 2000000}; nanosleep(&t, NULL); }
 	__attribute__((noipa)) void leave(int n) { exit(n); }
-	static void *work(void *p) { nap(); for (int i = 0; i < 100; i++) look("/none/with \"quotes\"\n and \x01\xff", i / 8., (signed char)-i); return p; }
+	static void *work(void *p) { nap(); for (int i = 0; i < 100; i++) look("/none/with \"quotes\"\n and \x01\xff", i == 7 ? INFINITY : i == 9 ? NAN : i / 8., (signed char)-i); return p; }
 	int main(void)
 	{
 		pthread_t t[3];
@@ -500,11 +501,12 @@ tree() {
 		tree "$t.merged" "$t.text"
 	done
 	devtrace calls --json -B b.db >stacks.json
-	# as if the kernel had had no room for some switches
+	# as if the kernel had had no room for some switches of each core
 	cp t.db unseen.db
-	sqlite3 unseen.db "INSERT INTO loss SELECT core, records, 9, min_ticks, max_ticks FROM chunk ORDER BY max_ticks - min_ticks DESC LIMIT 1;
+	sqlite3 unseen.db "INSERT INTO loss SELECT core, records, 9, min_ticks, max_ticks
+			FROM (SELECT *, max(max_ticks - min_ticks) FROM chunk GROUP BY core);
 		INSERT INTO lost_switches SELECT core, after, 9 FROM loss;
-		UPDATE written SET dropped = 9 WHERE source = 'switches' AND core = (SELECT core FROM loss)"
+		UPDATE written SET dropped = 9 WHERE source = 'switches' AND core IN (SELECT core FROM loss)"
 	devtrace calls --json unseen.db >unseen.json
 	budgeted off.db
 	devtrace calls --json off.db >off.json

@@ -230,6 +230,9 @@ import traces; print(traces.rich(), end="")' "$root/test/golden" | "$root/build/
 	rows | cut -c26- | sed -E 's|  /\* .*||; s/^ *[-+] thread ([0-9]+).*/thread \1/; s/^ *([-+] )?//' |
 		awk '/^thread [0-9]+$/ { t = $2; next } { print t " " $0 }' | sort >found
 	diff wanted found
+	# each mark ends
+	[ "$(rows | grep -c '/[*]')" -gt 3 ]
+	[ -z "$(rows | grep '/[*]' | grep -v '[*]/ *$')" ]
 	rows | grep 'records lost meanwhile'
 	rows | grep 'not finished'
 	rows | grep 'recording paused meanwhile'

@@ -256,6 +256,7 @@ assert 601 <= n["handle"] <= 800 and 601 <= n["part"] <= 800, n'
 		[ ! -e no.db ]
 	done <<-'TEXT'
 		--until||words are wanted|1
+		--until| 	|--until: words are wanted|1
 		--until|handle time>5|a time is wanted|1
 		--until|core:1|core:: only readers|1
 		--signal|NOSUCH if handle|NOSUCH is no signal|1
