@@ -119,7 +119,7 @@ detach() {
 	# the child that becomes the user: files 0 to 3 are known, there is no other, and its memory is a new program's
 	child=$(grep -l '^execveat(2.*= 0$' "$dir/calls"/of.*)
 	[ "$(grep -o '^[a-z_0-9]*(.*= [0-9]*$' "$child" | sed 's/(.*= / /' | xargs)" = \
-		"dup3 1 dup2 0 dup3 2 dup2 3 close_range 0 setresuid 0 capset 0 execveat 0" ]
+		"dup3 1 dup3 0 dup3 2 dup3 3 close_range 0 setresuid 0 capset 0 execveat 0" ]
 	grep -q "^close_range(4, 4294967295, 0) *= 0" "$child"
 	stop_spin
 }
