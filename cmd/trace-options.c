@@ -2,6 +2,7 @@
 /* The options of the commands that trace. */
 #include "cmd/open.h"
 #include "cmd/trace.h"
+#include "session/ping.h"
 #include "store/pool.h"
 
 #include <errno.h>
@@ -308,6 +309,14 @@ static int take(struct dt_trace_command *c, int opt)
 	return take_form(c, opt) ? 0 : take_what(c, opt);
 }
 
+/* Takes the word of pings out of the environment: the program that is traced, and what it starts,
+ * is not to have it. getenv()'s string stays where it is. */
+static void take_ping_word(struct dt_options *o)
+{
+	o->ping_word = getenv(DT_PING_WORD);
+	unsetenv(DT_PING_WORD);
+}
+
 int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 {
 	static const struct option longs[] = {
@@ -363,5 +372,6 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		o->kernel_pattern = c->kernel;
 		c->kernel[o->kernel_patterns++] = DT_KERNEL_PATTERN;
 	}
+	take_ping_word(o);
 	return optind;
 }

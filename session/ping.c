@@ -247,9 +247,9 @@ static int open_socket(struct dt_ping *p, const char *address, struct dt_error *
 	return p->fd >= 0 ? 0 : dt_fail(e, "%s: %s", address, strerror(rc ? rc : errno));
 }
 
-struct dt_ping *dt_ping_start(const char *address, bool answers, struct dt_error *e)
+struct dt_ping *dt_ping_start(const char *address, const char *word, bool answers,
+			      struct dt_error *e)
 {
-	const char *word = getenv(DT_PING_WORD);
 	struct dt_ping *p;
 
 	if (!word || strlen(word) < 8 || strlen(word) > WORD) {

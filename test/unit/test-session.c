@@ -135,6 +135,11 @@ int dt_kernel_tell(const struct dt_kernel *k, struct dt_error *e, const char *fo
 	return 0;
 }
 
+const struct dt_kernel_tracepoint *dt_kernel_tracepoint(const struct dt_kernel *k, uint64_t pc)
+{
+	return NULL;
+}
+
 struct dt_kernel_points *dt_kernel_points(const struct dt_kernel *k)
 {
 	static struct dt_kernel_points *none;
