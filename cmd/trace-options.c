@@ -200,11 +200,14 @@ static int take_threads(struct dt_trace_command *c)
  * these. */
 static bool take_form(struct dt_trace_command *c, int opt)
 {
-	const char **const form = opt == 'O'  ? &c->fields
-				  : opt == 11 ? &c->units
-				  : opt == 12 ? &c->color
-				  : opt == 18 ? &c->options.cgroup
-					      : NULL;
+	const char **const form = opt == 'O'   ? &c->fields
+				  : opt == 11  ? &c->units
+				  : opt == 12  ? &c->color
+				  : opt == 18  ? &c->options.cgroup
+				  : opt == 19  ? &c->hosts
+				  : opt == 20  ? &c->remote
+				  : opt == 'e' ? &c->by
+					       : NULL;
 
 	if (form)
 		*form = optarg;
@@ -349,6 +352,9 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"budget", required_argument, NULL, 14},
 		{"ping", required_argument, NULL, 15},
 		{"pong", required_argument, NULL, 16},
+		{"hosts", required_argument, NULL, 19},
+		{"remote", required_argument, NULL, 20},
+		{"ssh", required_argument, NULL, 'e'},
 		{"summary", no_argument, NULL, 'c'},
 		{"fields", required_argument, NULL, 'O'},
 		{"units", required_argument, NULL, 11},
@@ -362,8 +368,8 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 	int opt, rc;
 
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "+F:N:A:T:O:o:p:b:s:k::l::B::cSdfvh", longs, NULL)) !=
-	       -1) {
+	while ((opt = getopt_long(argc, argv, "+F:N:A:T:O:o:p:b:s:e:k::l::B::cSdfvh", longs,
+				  NULL)) != -1) {
 		rc = take(c, opt);
 		if (rc < 0)
 			return rc;
