@@ -77,6 +77,12 @@
 static const char record_usage[] =
 	"usage: devtrace record [OPTION]... PROG [ARG]...\n"
 	"Runs PROG and writes a trace of every call to a file. Exits as PROG does.\n\n"
+	"      --hosts=HOST,...       run PROG on all these machines, each of which has devtrace, "
+	"and\n"
+	"                             make one trace of all; -o is a folder for it "
+	"(devtrace-machines(7))\n"
+	"  -e, --ssh=COMMAND          with --hosts: instead of 'ssh %h': 'docker exec -i %h sh -c'\n"
+	"      --remote=COMMAND       with --hosts: instead of 'devtrace' there\n"
 	"  -f, --follow               PROG may be a script or a test driver: trace each program "
 	"that it\n"
 	"                             runs as if it was named, and wait for what it leaves "
@@ -134,26 +140,41 @@ static int trace(struct dt_trace_command *c, int argc, char **argv, const char *
 			"'devtrace calls' and 'report', which print the trace\n");
 		return 2;
 	}
+	if (!c->here && run == attach && (c->hosts || c->by || c->remote)) {
+		fprintf(stderr,
+			"devtrace: --hosts, --ssh and --remote are for 'devtrace record'\n");
+		return 2;
+	}
 	/* only the kernel is traced: for all processes */
 	c->options.everybody = c->options.kernel && first == argc && run == attach;
 	if (first == argc && !c->options.everybody) {
 		fprintf(stderr, "devtrace: which %s?\n%s", what, c->usage);
 		return 2;
 	}
+	if (!c->here && (c->hosts || c->by || c->remote))
+		return dt_trace_hosts(c, argc, argv, first);
 	c->options.keep_old = !c->options.output || strcmp(c->options.output, DEFAULT_FILE) == 0;
 	status = run(c, argv + first);
 	dt_selection_clear(&c->options.select);
 	return status;
 }
 
-int dt_cmd_record(int argc, char **argv)
+static int record(int argc, char **argv, bool here)
 {
 	struct dt_trace_command c = {.name = "record",
 				     .usage = record_usage,
 				     .options = {.policy = DT_WAIT, .output = DEFAULT_FILE},
-				     .summary = true};
+				     .summary = true,
+				     .here = here};
 
 	return trace(&c, argc, argv, "program", dt_trace_program);
+}
+
+int dt_cmd_record(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "--here"))
+		return dt_trace_here(argc - 1, argv + 1, record);
+	return record(argc, argv, false);
 }
 
 /* Attaches to processes. A session in the background without a file keeps its records in its log;
@@ -305,6 +326,11 @@ int dt_cmd_run(int argc, char **argv)
 
 	if (first < 0)
 		return first == -1 ? 0 : 2;
+	if (c.hosts || c.by || c.remote) {
+		fprintf(stderr,
+			"devtrace: --hosts, --ssh and --remote are for 'devtrace record'\n");
+		return 2;
+	}
 	if (first == argc) {
 		fprintf(stderr, "devtrace: which program?\n%s", run_usage);
 		return 2;

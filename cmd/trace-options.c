@@ -2,6 +2,7 @@
 /* The options of the commands that trace. */
 #include "cmd/open.h"
 #include "cmd/trace.h"
+#include "session/ping.h"
 #include "store/pool.h"
 
 #include <errno.h>
@@ -199,11 +200,14 @@ static int take_threads(struct dt_trace_command *c)
  * these. */
 static bool take_form(struct dt_trace_command *c, int opt)
 {
-	const char **const form = opt == 'O'  ? &c->fields
-				  : opt == 11 ? &c->units
-				  : opt == 12 ? &c->color
-				  : opt == 18 ? &c->options.cgroup
-					      : NULL;
+	const char **const form = opt == 'O'   ? &c->fields
+				  : opt == 11  ? &c->units
+				  : opt == 12  ? &c->color
+				  : opt == 18  ? &c->options.cgroup
+				  : opt == 19  ? &c->hosts
+				  : opt == 20  ? &c->remote
+				  : opt == 'e' ? &c->by
+					       : NULL;
 
 	if (form)
 		*form = optarg;
@@ -308,6 +312,14 @@ static int take(struct dt_trace_command *c, int opt)
 	return take_form(c, opt) ? 0 : take_what(c, opt);
 }
 
+/* Takes the word of pings out of the environment: the program that is traced, and what it starts,
+ * is not to have it. getenv()'s string stays where it is. */
+static void take_ping_word(struct dt_options *o)
+{
+	o->ping_word = getenv(DT_PING_WORD);
+	unsetenv(DT_PING_WORD);
+}
+
 int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 {
 	static const struct option longs[] = {
@@ -340,6 +352,9 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"budget", required_argument, NULL, 14},
 		{"ping", required_argument, NULL, 15},
 		{"pong", required_argument, NULL, 16},
+		{"hosts", required_argument, NULL, 19},
+		{"remote", required_argument, NULL, 20},
+		{"ssh", required_argument, NULL, 'e'},
 		{"summary", no_argument, NULL, 'c'},
 		{"fields", required_argument, NULL, 'O'},
 		{"units", required_argument, NULL, 11},
@@ -353,8 +368,8 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 	int opt, rc;
 
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "+F:N:A:T:O:o:p:b:s:k::l::B::cSdfvh", longs, NULL)) !=
-	       -1) {
+	while ((opt = getopt_long(argc, argv, "+F:N:A:T:O:o:p:b:s:e:k::l::B::cSdfvh", longs,
+				  NULL)) != -1) {
 		rc = take(c, opt);
 		if (rc < 0)
 			return rc;
@@ -363,5 +378,6 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		o->kernel_pattern = c->kernel;
 		c->kernel[o->kernel_patterns++] = DT_KERNEL_PATTERN;
 	}
+	take_ping_word(o);
 	return optind;
 }

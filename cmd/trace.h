@@ -32,6 +32,11 @@ struct dt_trace_command {
 	/* how `devtrace PROG' prints: --fields, --units, --color; NULL: not given */
 	const char *fields, *units, *color;
 	bool summary; /* say at the end what was recorded */
+	/* --hosts: on which machines; -e, --remote: by which command, and which devtrace there;
+	 * NULL: not given */
+	const char *hosts, *by, *remote;
+	bool here; /* started by another machine's --hosts: those three are not meant for this one
+		    */
 };
 
 /* Parses options, and returns the index of the first word that is none; -1: help was printed; -2:
@@ -43,5 +48,16 @@ int dt_trace_program(struct dt_trace_command *c, char **argv);
 
 /* Attaches to processes until they end or a signal comes; returns the command's exit status. */
 int dt_trace_processes(struct dt_trace_command *c, char **pids);
+
+/* Runs it on all the machines of --hosts: argv has all of the command's words, of which the first
+ * `options' are its name and its options. Returns the exit status. */
+int dt_trace_hosts(struct dt_trace_command *c, int argc, char **argv, int options);
+
+/* Is the end of that on one of them. argv: what record is to do; argv[0] is its name. record: runs
+ * it. Returns the exit status. */
+int dt_trace_here(int argc, char **argv, int (*record)(int argc, char **argv, bool here));
+
+/* What both ends have to agree about. */
+#define DT_HOSTS_GREETING "devtrace-host 1 "
 
 #endif

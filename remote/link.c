@@ -14,23 +14,13 @@
 
 #include "analyse/barrelfish.h"
 #include "remote/address.h"
+#include "remote/there.h"
 
 #define BUSY_MS	   2000 /* when nothing follows six zeros for so long, the server is busy */
 #define ARGUMENTS  8192 /* bytes of the command for ssh */
 #define ERROR_MARK "# error: "
 
 /* ---- opening ---- */
-
-/* Appends one word, quoted for the shell of the other host; returns how many bytes it needs. */
-static size_t quote(char *out, size_t size, const char *word)
-{
-	size_t n = dt_format(out, size, " '");
-
-	for (; *word && n + 8 < size; word++)
-		n += *word == '\'' ? dt_format(out + n, size - n, "'\\''")
-				   : dt_format(out + n, size - n, "%c", *word);
-	return n + dt_format(out + n, n < size ? size - n : 0, "'");
-}
 
 static int start_ssh(struct dt_link *l, const char *host, const struct dt_link_ssh *how,
 		     struct dt_error *e)
@@ -43,7 +33,7 @@ static int start_ssh(struct dt_link *l, const char *host, const struct dt_link_s
 		return dt_fail(e, "ssh:%s: name a host", host);
 	n = dt_format(there, sizeof(there), "%s serve --stdio", how->devtrace);
 	for (const char *const *a = how->argument; *a && n < sizeof(there); a++)
-		n += quote(there + n, sizeof(there) - n, *a);
+		n = dt_there_quote(there, n, sizeof(there), *a);
 	if (n >= sizeof(there) ||
 	    dt_format(here, sizeof(here), "exec %s \"$@\"", how->ssh) >= sizeof(here))
 		return dt_fail(e, "the command for ssh is too long");

@@ -53,7 +53,8 @@ struct dt_options {
 	/* with which machine exchanges are made, and where others' are answered (session/ping.h):
 	 * ADDRESS:PORT; NULL: none */
 	const char *ping, *pong;
-	uint64_t last_ns; /* only what was recorded in so long, at the end, is kept; 0: all */
+	const char *ping_word; /* that both machines know; NULL: none */
+	uint64_t last_ns;      /* only what was recorded in so long, at the end, is kept; 0: all */
 	bool follow;   /* trace the programs that it executes, too; then the program itself need not
 			* have anything that can be traced */
 	bool switches; /* record context switches: which thread runs on which core */

@@ -21,6 +21,8 @@
 #define PAUSE_MS  100
 #define ANSWER_MS 50	/* an answer that takes longer says little */
 #define REMEMBERS 64	/* exchanges, by who answers, until it hears which were kept */
+#define ADDRESSES 8	/* of who answers, which are tried in turn */
+#define TRIES	  3	/* rows of questions without an answer, then the next address is tried */
 #define MOST	  65536 /* rows that are kept until they are stored; 256 times a power of two */
 
 /* What goes over the network; numbers are little endian. */
@@ -52,6 +54,9 @@ struct dt_ping {
 	int fd, stop; /* the socket; an eventfd that ends the thread */
 	bool answers, runs;
 	char word[WORD];
+	char *address[ADDRESSES]; /* of who answers; those that answer nothing are left for others
+				   */
+	unsigned addresses;
 	struct exchange last[REMEMBERS]; /* of who answers */
 	unsigned next;
 };
@@ -131,9 +136,65 @@ static bool ask(struct dt_ping *p, uint64_t run, uint64_t number, uint64_t keep,
 	return false;
 }
 
+/* Opens the socket: to the other one, or for others. */
+static int open_socket(struct dt_ping *p, const char *address, struct dt_error *e)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_DGRAM,
+				 .ai_flags = p->answers ? AI_PASSIVE : 0},
+			*all = NULL;
+	const char *colon = strrchr(address, ':');
+	char host[256];
+	size_t n = colon ? (size_t)(colon - address) : 0;
+	int rc;
+
+	/* a socket that has been bound already, by who has started this process */
+	if (p->answers && !strncmp(address, "fd:", 3)) {
+		p->fd = atoi(address + 3);
+		return 0;
+	}
+	if (!n || n >= sizeof(host) || !colon[1])
+		return dt_fail(e,
+			       "'%s' is not ADDRESS:PORT; *:PORT is all addresses of this machine",
+			       address);
+	memcpy(host, address, n);
+	host[n] = '\0';
+	if (host[0] == '[' && host[n - 1] == ']') {
+		memmove(host, host + 1, n - 2);
+		host[n - 2] = '\0';
+	}
+	rc = getaddrinfo(strcmp(host, "*") ? host : NULL, colon + 1, &hints, &all);
+	if (rc)
+		return dt_fail(e, "%s: %s", address, gai_strerror(rc));
+	for (struct addrinfo *a = all; a && p->fd < 0; a = a->ai_next) {
+		p->fd = socket(a->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		if (p->fd >= 0 && (p->answers ? bind(p->fd, a->ai_addr, a->ai_addrlen)
+					      : connect(p->fd, a->ai_addr, a->ai_addrlen))) {
+			rc = errno;
+			close(p->fd);
+			p->fd = -1;
+		}
+	}
+	freeaddrinfo(all);
+	return p->fd >= 0 ? 0 : dt_fail(e, "%s: %s", address, strerror(rc ? rc : errno));
+}
+
+/* Goes on to the next address, where nobody has answered at this one. */
+static void turn(struct dt_ping *p, unsigned *at)
+{
+	for (unsigned i = 0; i < p->addresses; i++) {
+		*at = (*at + 1) % p->addresses;
+		if (p->fd >= 0)
+			close(p->fd);
+		p->fd = -1;
+		if (open_socket(p, p->address[*at], NULL) == 0)
+			return;
+	}
+}
+
 static void ask_all(struct dt_ping *p)
 {
 	uint64_t run = 0, number = 0, keep = 0;
+	unsigned at = 0, vain = 0;
 	struct packet last;
 
 	if (getrandom(&run, sizeof(run), 0) != sizeof(run))
@@ -146,6 +207,11 @@ static void ask_all(struct dt_ping *p)
 			    (!best.number || x.received - x.sent < best.received - best.sent))
 				best = x;
 		keep = best.number;
+		vain = keep ? 0 : vain + 1;
+		if (vain == TRIES && p->addresses > 1) {
+			vain = 0;
+			turn(p, &at);
+		}
 		if (!keep)
 			continue;
 		pthread_mutex_lock(&p->lock);
@@ -210,46 +276,25 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Opens the socket: to the other one, or for others. */
-static int open_socket(struct dt_ping *p, const char *address, struct dt_error *e)
+/* Takes the addresses apart. */
+static int split(struct dt_ping *p, const char *text, struct dt_error *e)
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_DGRAM,
-				 .ai_flags = p->answers ? AI_PASSIVE : 0},
-			*all = NULL;
-	const char *colon = strrchr(address, ':');
-	char host[256];
-	size_t n = colon ? (size_t)(colon - address) : 0;
-	int rc;
+	do {
+		size_t n = strcspn(text, ",");
 
-	if (!n || n >= sizeof(host) || !colon[1])
-		return dt_fail(e,
-			       "'%s' is not ADDRESS:PORT; *:PORT is all addresses of this machine",
-			       address);
-	memcpy(host, address, n);
-	host[n] = '\0';
-	if (host[0] == '[' && host[n - 1] == ']') {
-		memmove(host, host + 1, n - 2);
-		host[n - 2] = '\0';
-	}
-	rc = getaddrinfo(strcmp(host, "*") ? host : NULL, colon + 1, &hints, &all);
-	if (rc)
-		return dt_fail(e, "%s: %s", address, gai_strerror(rc));
-	for (struct addrinfo *a = all; a && p->fd < 0; a = a->ai_next) {
-		p->fd = socket(a->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-		if (p->fd >= 0 && (p->answers ? bind(p->fd, a->ai_addr, a->ai_addrlen)
-					      : connect(p->fd, a->ai_addr, a->ai_addrlen))) {
-			rc = errno;
-			close(p->fd);
-			p->fd = -1;
-		}
-	}
-	freeaddrinfo(all);
-	return p->fd >= 0 ? 0 : dt_fail(e, "%s: %s", address, strerror(rc ? rc : errno));
+		if (p->addresses == ADDRESSES)
+			return dt_fail(e, "more than %d addresses", ADDRESSES);
+		p->address[p->addresses] = strndup(text, n);
+		if (!p->address[p->addresses++])
+			return dt_fail(e, "out of memory");
+		text += n;
+	} while (*text++);
+	return 0;
 }
 
-struct dt_ping *dt_ping_start(const char *address, bool answers, struct dt_error *e)
+struct dt_ping *dt_ping_start(const char *address, const char *word, bool answers,
+			      struct dt_error *e)
 {
-	const char *word = getenv(DT_PING_WORD);
 	struct dt_ping *p;
 
 	if (!word || strlen(word) < 8 || strlen(word) > WORD) {
@@ -271,7 +316,7 @@ struct dt_ping *dt_ping_start(const char *address, bool answers, struct dt_error
 		dt_fail(e, "pings: %s", strerror(errno));
 		goto bad;
 	}
-	if (open_socket(p, address, e))
+	if (split(p, address, e) || open_socket(p, p->address[0], e))
 		goto bad;
 	if (pthread_create(&p->thread, NULL, work, p)) {
 		dt_fail(e, "no thread for pings");
@@ -331,6 +376,8 @@ void dt_ping_free(struct dt_ping *p)
 	if (p->stop >= 0)
 		close(p->stop);
 	pthread_mutex_destroy(&p->lock);
+	for (unsigned i = 0; i < p->addresses; i++)
+		free(p->address[i]);
 	free(p->noted);
 	free(p);
 }

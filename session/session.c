@@ -77,9 +77,9 @@ static int start_pings(struct dt_session *s, const struct dt_options *o, struct 
 {
 	if ((o->ping || o->pong) && !o->output)
 		return dt_fail(e, "--ping and --pong write into the trace file: there is none");
-	if (o->pong && !(s->pong = dt_ping_start(o->pong, true, e)))
+	if (o->pong && !(s->pong = dt_ping_start(o->pong, o->ping_word, true, e)))
 		return -1;
-	if (o->ping && !(s->ping = dt_ping_start(o->ping, false, e)))
+	if (o->ping && !(s->ping = dt_ping_start(o->ping, o->ping_word, false, e)))
 		return -1;
 	return 0;
 }

@@ -313,6 +313,17 @@ checks() {
 	[[ $output == *"'nowhere' is not ADDRESS:PORT"* ]]
 }
 
+@test "merge: the word of pings is not in the environment of the traced program" {
+	export DEVTRACE_PING_WORD='only for this test'
+	env | grep -q '^DEVTRACE_PING_WORD='
+	"$dt" record --pong 127.0.0.1:0 -l -o t.db env >said
+	grep -q '^PATH=' said
+	[ "$(grep -c PING said)" = 0 ]
+	# also where there are no pings
+	"$dt" record -l -o t.db env >said
+	[ "$(grep -c PING said)" = 0 ]
+}
+
 @test "merge: a fleet from anybody is read or refused" {
 	for n in $(seq 1 60); do
 		python3 "$root/test/cases/merge.py" damage usual/fleet.db fleet.db "$n"

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+# devtrace record --hosts: one command records on several hosts, and makes one trace of all. The hosts are network
+# namespaces of this machine.
+load devtrace
+
+setup_file() {
+	export dir
+	dir=$(mktemp -d)
+	cd "$dir"
+	gcc -O1 -g -o slow -x c - <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		__attribute__((noinline)) int work(int n) { __asm__ volatile("" : "+r"(n)); return n + 1; }
+		int main(int argc, char **argv)
+		{
+			int n = 0, most = atoi(argv[1]);
+			printf("%s says %s\n", getenv("DEVTRACE_HOST"), argv[2]);
+			fflush(stdout);
+			while (n < most) {
+				n = work(n);
+				usleep(10000);
+			}
+			return argc > 3 ? atoi(argv[3]) : 0;
+		}
+	C
+	# by which a host is entered: ./enter HOST COMMAND
+	cat >enter <<-'S'
+		#!/bin/sh
+		case $1 in
+		a|b) exec ip netns exec dt$1$KEY sh -c "$2" ;;
+		killed) echo $$ >killed.pid; exec sh -c "$2" ;;
+		old) echo "devtrace-host 1 0.0 0 -"; sleep 5 ;;
+		ancient) echo "devtrace: unrecognized option '--here'" >&2; exit 2 ;;
+		strange) head -c 100000 /dev/urandom | tr -d '\n'; sleep 5 ;;
+		*) exec sh -c "$2" ;;
+		esac
+	S
+	chmod +x enter
+	export KEY=$$ TMPDIR=$dir/tmp
+	mkdir tmp
+}
+
+teardown_file() {
+	rm -rf "$dir"
+}
+
+setup() {
+	cd "$dir"
+	rm -rf fleet killed.pid
+}
+
+# the lines about one host
+of() {
+	grep "^\(devtrace: \)\?$1: " <<<"$output"
+}
+
+# nothing is left where the hosts record
+nothing_left() {
+	local i
+	for i in $(seq 50); do
+		[ -n "$(ls tmp)" ] || return 0
+		sleep 0.1
+	done
+	ls -R tmp
+	return 1
+}
+
+@test "record --hosts: two namespaces and one that is killed midway, by one command: one fleet" {
+	[ "$(id -u)" = 0 ] || skip "namespaces need root"
+	local n
+	for n in a b; do ip netns add dt$n$KEY || skip "no network namespaces here"; done
+	ip link add veth0 netns dta$KEY type veth peer name veth0 netns dtb$KEY
+	for n in a b; do
+		ip -n dt$n$KEY addr add 10.78.1.$([ $n = a ] && echo 1 || echo 2)/24 dev veth0
+		ip -n dt$n$KEY link set veth0 up
+	done
+	(
+		until [ -s killed.pid ]; do sleep 0.05; done
+		sleep 1
+		kill -9 "$(cat killed.pid)"
+	) 3>&- &
+	run "$dt" record --hosts a,b,killed -e ./enter --remote "$dt" -F work "$dir/slow" 150 "it's: a b"
+	for n in a b; do ip netns del dt$n$KEY; done
+	wait
+	echo "$output"
+	[ "$status" = 1 ]
+	[ "$(of a)" = "a: a says it's: a b"$'\n'"devtrace: a: 300 records, 0 lost" ]
+	[ "$(of b)" = "b: b says it's: a b"$'\n'"devtrace: b: 300 records, 0 lost" ]
+	[[ $(of killed) == *'devtrace: killed: the connection broke while it recorded: its trace is lost' ]]
+	[ "$(grep -c '^devtrace: killed' <<<"$output")" = 1 ]
+	[[ $output == *'devtrace: 1 of 3 hosts have no trace here'* ]]
+	[ "$("$dt" sql --csv -n fleet/fleet.db 'SELECT host, count(*) FROM records GROUP BY 1' | tr -d '\r')" = $'a,300\nb,300' ]
+	# each pinged, or was pinged, and both have the same exchanges
+	for n in a b; do sqlite3 fleet/$n.db "SELECT id FROM sync WHERE kind='sent' OR kind='received' ORDER BY 1" >$n.ids; done
+	[ "$(wc -l <a.ids)" -gt 4 ]
+	[ "$(comm -12 a.ids b.ids | wc -l)" -ge $(($(wc -l <a.ids) - 2)) ]
+	nothing_left
+}
+
+@test "record --hosts: a host that does not exist, or has another version, is named in a line, and breaks no other" {
+	run timeout 20 "$dt" record --hosts x,old,ancient,strange,-e,y -e ./enter --remote "$dt" "$dir/slow" 2 hello
+	[ "$status" = 2 ]
+	one_line "'-e' is no host"
+	[ ! -e fleet ]
+	run timeout 20 "$dt" record --hosts x,old,ancient,strange,y -e ./enter --remote "$dt" -F work "$dir/slow" 2 hello 7
+	echo "$output"
+	[ "$status" != 0 ]
+	[ "$(of old)" = "devtrace: old: has another version of devtrace than 0.1: 0.0" ]
+	[ "$(of ancient)" = "devtrace: ancient: cannot record (exit status 2): devtrace: unrecognized option '--here'" ]
+	[ "$(of strange)" = "devtrace: strange: says a line that is too long" ]
+	[ "$(of x)" = "x: x says hello"$'\n'"devtrace: x: 4 records, 0 lost; exit status 7" ]
+	[ "$("$dt" cat fleet/fleet.db | wc -l)" = 8 ]
+	rm -r fleet
+	# no devtrace there, no such command, no such host of ssh
+	run timeout 20 "$dt" record --hosts x -e 'sh -c' --remote /nowhere/devtrace -F work "$dir/slow" 2 hello
+	[ "$status" = 1 ]
+	[[ $(of x) == 'devtrace: x: cannot be started there (--remote and -e say how): '*'/nowhere/devtrace: not found' ]]
+	[ ! -e fleet ]
+	run timeout 20 "$dt" record --hosts no.such.host.invalid,x -e "ssh -o BatchMode=yes" -F work "$dir/slow" 2 hello
+	[[ $(of no.such.host.invalid) == 'devtrace: no.such.host.invalid: cannot record (exit status 255): ssh: '* ]]
+	nothing_left
+}
+
+@test "record --hosts: Ctrl-C ends all, what was recorded until then is there" {
+	"$dt" record --hosts x,y -e 'sh -c' --remote "$dt" -F work "$dir/slow" 3000 hello >said 2>&1 3>&- &
+	pid=$!
+	until [ "$(grep -c says said)" = 2 ]; do sleep 0.1; done
+	kill -TERM $pid
+	wait $pid || true
+	cat said
+	grep -q 'devtrace: x: [0-9]* records, 0 lost; exit status 143' said
+	[ "$("$dt" sql --csv -n fleet/fleet.db 'SELECT count(DISTINCT host) FROM records' | tr -d '\r')" = 2 ]
+	nothing_left
+}
+
+@test "record --hosts: wrong usage in a line" {
+	run "$dt" record --hosts x,x -e 'sh -c' true
+	one_line "two hosts are called 'x'"
+	run "$dt" record --hosts x/y -e 'sh -c' true
+	one_line "'x/y' is no host"
+	run "$dt" record --hosts x --ping 1.2.3.4:5 true
+	one_line "makes pings itself"
+	run "$dt" record -e 'sh -c' true
+	one_line "are for --hosts"
+	run "$dt" attach --hosts x 1
+	one_line "are for 'devtrace record'"
+	mkdir fleet
+	run "$dt" record --hosts x,y -e 'sh -c' true
+	one_line "fleet: File exists: name another folder by -o"
+}
