@@ -52,7 +52,7 @@ LIBS     := -ldw -lelf -llzma -lsqlite3 -lzstd -liberty $(DECODER) -lseccomp -lp
 soname    = $(shell $(CROSS)objdump -p "$$($(CC) -print-file-name=$(1))" 2>/dev/null | awk '/SONAME/ {print $$2}')
 
 # What each folder holds: README, "Layout". A file is built because it is there.
-LIBSRC  := $(wildcard core/*.c arch/*.c arch/$(ARCH)/*.c elf/*.c process/*.c symbols/*.c hook/*.c session/*.c store/*.c filter/*.c align/*.c fleet/*.c analyse/*.c show/*.c export/*.c view/*.c remote/*.c)
+LIBSRC  := $(wildcard core/*.c arch/*.c arch/$(ARCH)/*.c elf/*.c process/*.c symbols/*.c hook/*.c session/*.c store/*.c filter/*.c align/*.c fleet/*.c analyse/*.c show/*.c export/*.c import/*.c view/*.c remote/*.c)
 CMDSRC  := $(wildcard cmd/*.c) $(filter-out sql/extension.c,$(wildcard sql/*.c))
 UNITSRC := $(wildcard test/unit/*.c)
 PROGSRC := $(wildcard test/tool/*.c)

@@ -175,6 +175,21 @@ static void say_imported(const char *path, struct dt_reader *r, struct dt_check 
 	}
 }
 
+/* Says what an import has left out of another tool's trace: it is not the trace's fault. */
+static void say_import(const char *path, const struct dt_reader *r)
+{
+	const char *from = dt_reader_meta(r, "imported"), *s = dt_reader_meta(r, "imported_left");
+
+	if (from)
+		printf("%s: note: imported from %s; cores are not known\n", path, from);
+	for (; from && s && *s; s += *s == '\n') {
+		int n = (int)strcspn(s, "\n");
+
+		printf("%s: note: in the import %.*s\n", path, n, s);
+		s += n;
+	}
+}
+
 /*
  * Makes exits without entries a mere note where a program may have caused them by writing into the
  * rings: another user's program, or one that is known to have done so. Not called with --strict.
@@ -331,6 +346,8 @@ static int check_file(const char *path, const struct check_options *o)
 			      "a traced program has written into the memory of %s", rings);
 	if (!rc)
 		say_imported(path, r, &c, o->json);
+	if (!rc && !o->json && !o->quiet)
+		say_import(path, r);
 	if (!rc && !o->strict)
 		say_forged(path, r, &c, o);
 	if (o->json) {

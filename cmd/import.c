@@ -8,10 +8,15 @@
 #include "cmd/new-trace.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
+#include "import/chrome.h"
+#include "import/write.h"
 
 static const char help[] =
-	"usage: devtrace import --barrelfish [--events DEFINITION] [--names TABLE] [-o FILE] DUMP\n"
-	"Makes a trace file from a trace in the format of another tracer.\n"
+	"usage: devtrace import [-o FILE] TRACE\n"
+	"       devtrace import --barrelfish [--events DEFINITION] [--names TABLE] [-o FILE] DUMP\n"
+	"Makes a trace file from a trace in the format of another tracer. What has no meaning in a "
+	"trace\n"
+	"of devtrace is left out, and said. TRACE is Chrome's JSON.\n"
 	"\n"
 	"      --barrelfish           Barrelfish's text dump, of 2011 or later; exporting it "
 	"again\n"
@@ -22,10 +27,11 @@ static const char help[] =
 	"  -o, --output FILE          the trace file (devtrace.db)\n"
 	"  -h, --help                 show this\n"
 	"\n"
-	"DUMP \"-\" is standard input. A tick is taken for a nanosecond: a dump does not say.\n";
+	"\"-\" is standard input. A tick of a dump is taken for a nanosecond: it does not say.\n";
 
 struct import {
 	const char *path, *output, *definition, *table; /* the last two may be NULL */
+	bool barrelfish;
 	FILE *f;
 	struct dt_new_trace aside;
 	struct dt_definition events;
@@ -39,17 +45,73 @@ static int read_names(struct import *m, struct dt_error *e)
 	return m->table ? dt_applications_read(&m->applications, m->table, e) : 0;
 }
 
-static int make(struct import *m, struct dt_error *e)
+static int make_barrelfish(struct import *m, struct dt_error *e)
 {
-	struct dt_store *s = dt_store_create(m->aside.trace, dt_barrelfish_describe, NULL, e);
+	struct dt_store *s;
 
+	if (read_names(m, e))
+		return -1;
+	s = dt_store_create(m->aside.trace, dt_barrelfish_describe, NULL, e);
 	if (!s)
 		return -1;
 	if (dt_barrelfish_import(s, m->f, m->path, &m->events, &m->applications, e)) {
 		dt_store_discard(s);
 		return -1;
 	}
-	return dt_store_close(s, e) ? -1 : dt_new_trace_place(&m->aside, e);
+	return dt_store_close(s, e);
+}
+
+/* Says what format a file has, by its first byte that is no blank. */
+static int recognise(struct import *m, struct dt_error *e)
+{
+	int c;
+
+	do
+		c = getc(m->f);
+	while (c == ' ' || c == '\t' || c == '\n' || c == '\r');
+	if (ferror(m->f))
+		return dt_fail(e, "%s: %s", m->path, strerror(errno));
+	ungetc(c, m->f);
+	if (c == '{' || c == '[')
+		return 0;
+	if (c == EOF)
+		return dt_fail(e, "%s: there is nothing in it", m->path);
+	return dt_fail(e,
+		       "%s: this is not a trace that can be imported: Chrome's JSON, which begins "
+		       "with { or [; a dump of Barrelfish needs --barrelfish",
+		       m->path);
+}
+
+static void say_left(const struct import *m, const struct dt_imported *from)
+{
+	for (int i = 0; i < DT_LEFTS; i++) {
+		char text[256];
+
+		if (!from->left[i])
+			continue;
+		dt_format(text, sizeof(text), dt_import_left_words(i),
+			  (unsigned long)from->left[i]);
+		fprintf(stderr, "devtrace: %s: %s\n", m->path, text);
+	}
+	fprintf(stderr, "devtrace: %s: %lu calls and %lu events of %u threads\n", m->output,
+		(unsigned long)from->calls, (unsigned long)from->others, from->threads.n);
+}
+
+static int make_other(struct import *m, struct dt_error *e)
+{
+	struct dt_imported from = {0};
+	int rc;
+
+	if (recognise(m, e))
+		return -1;
+	rc = dt_chrome_read(&from, m->f, m->path, e) ||
+			     dt_imported_write(&from, m->aside.trace, "Chrome's JSON", m->path, e)
+		     ? -1
+		     : 0;
+	if (!rc)
+		say_left(m, &from);
+	dt_imported_free(&from);
+	return rc;
 }
 
 static int import(struct import *m)
@@ -69,7 +131,8 @@ static int import(struct import *m)
 	    dt_new_trace_open(&m->aside, m->output, &needs, &e) < 0)
 		return dt_cmd_fail("%s", e.text);
 	status = dt_cmd_confine(&needs);
-	if (!status && (read_names(m, &e) || make(m, &e)))
+	if (!status && ((m->barrelfish ? make_barrelfish(m, &e) : make_other(m, &e)) ||
+			dt_new_trace_place(&m->aside, &e)))
 		status = dt_cmd_fail("%s", e.text);
 	dt_new_trace_close(&m->aside);
 	dt_applications_free(&m->applications);
@@ -86,13 +149,12 @@ int dt_cmd_import(int argc, char **argv)
 		{"names", required_argument, NULL, 3}, {"output", required_argument, NULL, 'o'},
 		{"help", no_argument, NULL, 'h'},      {0}};
 	struct import m = {.output = DT_DEFAULT_FILE};
-	bool barrelfish = false;
 	int o;
 
 	while ((o = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
 		switch (o) {
 		case 1:
-			barrelfish = true;
+			m.barrelfish = true;
 			break;
 		case 2:
 			m.definition = optarg;
@@ -110,8 +172,9 @@ int dt_cmd_import(int argc, char **argv)
 			return dt_cmd_usage("import");
 		}
 	}
-	if (!barrelfish || argc - optind != 1) {
-		dt_cmd_fail(barrelfish ? "name one dump" : "say the format: --barrelfish");
+	if (argc - optind != 1 || (!m.barrelfish && (m.definition || m.table))) {
+		dt_cmd_fail(argc - optind != 1 ? "name one file"
+					       : "--events and --names are for --barrelfish");
 		return dt_cmd_usage("import");
 	}
 	m.path = argv[optind];
