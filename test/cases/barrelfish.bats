@@ -227,7 +227,7 @@ PY
 	run devtrace import --barrelfish none -o t.db
 	[ "$status" = 1 ]
 	[ "$output" = "devtrace: none: No such file or directory" ]
-	for wrong in "import dump" "import --barrelfish" "import --barrelfish a b" "export" "export --barrelfish --relative --absolute"; do
+	for wrong in "import" "import --barrelfish" "import --barrelfish a b" "export" "export --barrelfish --relative --absolute"; do
 		run devtrace $wrong
 		[ "$status" = 2 ]
 	done
