@@ -206,7 +206,7 @@ budgeted() {
 	devtrace record -o s.db sleep 30 &
 	session=$!
 	for ((i = 0; i < 200; i++)); do
-		devtrace list --json 2>err | grep "$PWD/s.db" >sessions && break
+		devtrace list --json 2>err | grep "$PWD/s.db" >sessions && grep -q "\"processes\": \[[0-9]" sessions && break
 		sleep 0.05
 	done
 	kill "$(python3 -c 'import json; print(json.load(open("sessions"))["processes"][0])')"
