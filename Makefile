@@ -171,7 +171,7 @@ OTHERS   = $(strip $(foreach c,$(wildcard test/*/*.t),$(if $(findstring $(T),$(c
 test:
 	@[ -n '$(T)' ] || { echo "make test T=word: the tests whose path contains the word (make check: all)" >&2; exit 2; }
 	@[ -n '$(MATCHED)$(CASES)$(OTHERS)' ] || { echo "no test's path contains '$(T)': test/unit/*.c, test/cases/*.bats, test/*/*.t" >&2; exit 2; }
-	@sh ./install-deps.sh build unit $(if $(CASES),cases) $(if $(OTHERS),check kernel)
+	@sh ./install-deps.sh build unit $(if $(CASES),cases) $(if $(OTHERS),check kernel aarch64)
 	$(MAKE) -j2 $(MATCHED) $(if $(CASES)$(OTHERS),all $(TOOL))
 	PLAIN=1 ./test/run.sh '$(T)'
 
@@ -180,7 +180,7 @@ ifndef FUZZERS
 FUZZERS := $(shell shuf -n 1 -i 1-$(or $(SHARE),3))
 endif
 check:
-	@sh ./install-deps.sh build check kernel
+	@sh ./install-deps.sh build check kernel aarch64
 	$(MAKE) -j2 tests
 	$(MAKE) -j2 SAN=1 tests
 	$(if $(filter 1,$(FUZZERS)),$(MAKE) -j2 FUZZ=1 fuzzers)

@@ -74,13 +74,13 @@ node_packages() { { command -v node && command -v npm; } >/dev/null || echo node
 for group; do
 	case $group in
 	build) want="$want gcc make pkg-config clang $(column 2)" ;; # clang: for BPF only; devtrace can be built without
-	check) want="$want g++ xz-utils clang-format cppcheck shellcheck git shfmt protobuf-compiler python3-protobuf python3-numpy python3-pandas babeltrace2 clang bats tmux libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 systemtap-sdt-dev gnuplot-nox musl-tools libclang-rt-14-dev python3 lld ltrace strace tcl fuse3 socat iproute2 netcat-openbsd openssh-client openssh-server chromium curl debuginfod libdebuginfod1 dwz ffmpeg valgrind graphviz libxml2-utils postgresql $(node_packages)" ;;
+	check) want="$want g++ xz-utils clang-format cppcheck shellcheck git shfmt protobuf-compiler python3-protobuf python3-numpy python3-pandas babeltrace2 clang bats tmux libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 systemtap-sdt-dev gnuplot-nox musl-tools libclang-rt-14-dev python3 lld ltrace strace tcl fuse3 socat iproute2 netcat-openbsd openssh-client openssh-server chromium curl debuginfod libdebuginfod1 dwz uftrace ffmpeg valgrind graphviz libxml2-utils postgresql $(node_packages)" ;;
 	prototypes) want="$want gcc binutils python3 python3-clang-14 zlib1g-dev libssl-dev libsqlite3-dev libselinux1-dev libpcre2-dev liblzma-dev libzstd-dev libcurl4-openssl-dev" ;;
 	lint) want="$want clang-format cppcheck shellcheck python3 git $(node_packages)" ;;
 	# to build for that processor on another one, and to run what was built
 	aarch64) want="$want gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static" ;;
 	unit) want="$want libcmocka-dev" ;;
-	cases) want="$want bats tmux xz-utils g++ gdb ltrace python3 python3-numpy python3-pandas sqlite3 strace curl debuginfod libdebuginfod1 dwz" ;;
+	cases) want="$want bats tmux xz-utils g++ gdb ltrace uftrace python3 python3-numpy python3-pandas sqlite3 strace curl debuginfod libdebuginfod1 dwz" ;;
 	kernel) want="$want qemu-system-x86 busybox-static cpio binutils dkms" ;;
 	demo) want="$want dpkg-dev systemtap-sdt-dev gnuplot-nox ca-certificates" ;;
 	soak) want="$want postgresql nginx-light apache2-utils curl git libpython3.11-testsuite golang-go dpkg-dev m4 nasm cmake" ;;

@@ -18,6 +18,15 @@ void dt_check_json_note(const char *path, const struct dt_check *c, enum dt_faul
 	dt_object_end();
 }
 
+void dt_check_json_import(const char *path, const char *what)
+{
+	dt_object_begin("note");
+	dt_object_text("file", path);
+	dt_object_text("what", what);
+	dt_object_text("because", "the trace was imported");
+	dt_object_end();
+}
+
 void dt_check_json_faults(const char *path, const struct dt_check *c, const char *note)
 {
 	for (unsigned i = 0; i < DT_FAULTS; i++)

@@ -5,6 +5,9 @@
 
 #include "analyse/check.h"
 
+/* Prints a note of what an import left out or changed. */
+void dt_check_json_import(const char *path, const char *what);
+
 /* Prints a line for each kind of fault. note: they are no faults of this trace, and why not; NULL:
  * they are. */
 void dt_check_json_faults(const char *path, const struct dt_check *c, const char *note);

@@ -176,17 +176,24 @@ static void say_imported(const char *path, struct dt_reader *r, struct dt_check 
 }
 
 /* Says what an import has left out of another tool's trace: it is not the trace's fault. */
-static void say_import(const char *path, const struct dt_reader *r)
+static void say_import(const char *path, const struct dt_reader *r, bool json)
 {
 	const char *from = dt_reader_meta(r, "imported"), *s = dt_reader_meta(r, "imported_left");
+	char line[512];
 
-	if (from)
-		printf("%s: note: imported from %s; cores are not known\n", path, from);
-	for (; from && s && *s; s += *s == '\n') {
-		int n = (int)strcspn(s, "\n");
-
-		printf("%s: note: in the import %.*s\n", path, n, s);
-		s += n;
+	if (!from)
+		return;
+	dt_format(line, sizeof(line), "imported from %s; cores are not known", from);
+	if (json)
+		dt_check_json_import(path, line);
+	else
+		printf("%s: note: %s\n", path, line);
+	for (; s && *s; s += strcspn(s, "\n"), s += *s == '\n') {
+		dt_format(line, sizeof(line), "in the import %.*s", (int)strcspn(s, "\n"), s);
+		if (json)
+			dt_check_json_import(path, line);
+		else
+			printf("%s: note: %s\n", path, line);
 	}
 }
 
@@ -346,8 +353,8 @@ static int check_file(const char *path, const struct check_options *o)
 			      "a traced program has written into the memory of %s", rings);
 	if (!rc)
 		say_imported(path, r, &c, o->json);
-	if (!rc && !o->json && !o->quiet)
-		say_import(path, r);
+	if (!rc && (o->json || !o->quiet))
+		say_import(path, r, o->json);
 	if (!rc && !o->strict)
 		say_forged(path, r, &c, o);
 	if (o->json) {

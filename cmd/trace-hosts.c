@@ -15,6 +15,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmd/commands.h"
@@ -401,6 +402,41 @@ static void record(struct hosts *a)
 		show_progress(a, true);
 }
 
+/* Finds out how much a trace has, in a child that may do nothing else: the host may have sent
+ * anything. False: reported. */
+static bool summarise(const struct host *h, struct dt_summary *sum)
+{
+	struct dt_needs needs = {.n = 0};
+	struct dt_error e;
+	int pipes[2], status;
+	bool got;
+	pid_t pid;
+
+	fflush(NULL);
+	if (pipe2(pipes, O_CLOEXEC))
+		return dt_cmd_fail("%s: %s", h->name, strerror(errno)), false;
+	pid = fork();
+	if (pid == 0) {
+		struct dt_reader *r = NULL;
+
+		dt_needs_add(&needs, DT_NEED_TRACE, h->path);
+		status = dt_cmd_confine(&needs);
+		if (!status &&
+		    (!(r = dt_reader_open(h->path, &e)) || dt_reader_summary(r, sum, &e)))
+			status = dt_cmd_fail("%s: %s", h->name, dt_cmd_plain(e.text));
+		if (!status && write(pipes[1], sum, sizeof(*sum)) != sizeof(*sum))
+			status = 1;
+		dt_reader_close(r);
+		_exit(status);
+	}
+	close(pipes[1]);
+	got = pid > 0 && read(pipes[0], sum, sizeof(*sum)) == sizeof(*sum);
+	close(pipes[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return got;
+}
+
 /* Says what each has recorded. Returns how many traces there are that have something in them; path
  * and name get the words for merge. */
 static unsigned conclude(struct hosts *a, char **word)
@@ -410,20 +446,15 @@ static unsigned conclude(struct hosts *a, char **word)
 	for (unsigned i = 0; i < a->n; i++) {
 		struct host *h = &a->host[i];
 		struct dt_summary sum;
-		struct dt_reader *r;
-		struct dt_error e;
 
 		read_said(h);
 		dt_there_end(&h->there);
 		if (h->doing != DONE)
 			continue;
-		r = dt_reader_open(h->path, &e);
-		if (!r || dt_reader_summary(r, &sum, &e)) {
-			lose(h, "", e.text);
-			dt_reader_close(r);
+		if (!summarise(h, &sum)) {
+			h->doing = FAILED;
 			continue;
 		}
-		dt_reader_close(r);
 		fprintf(stderr, "devtrace: %s: %lu records, %lu lost%s", h->name,
 			(unsigned long)sum.records, (unsigned long)sum.lost,
 			h->status ? "; exit status " : "\n");

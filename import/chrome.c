@@ -33,13 +33,12 @@ static int read_arguments(struct dt_chrome *k, int token)
 {
 	struct dt_chrome_event *x = &k->event;
 	bool first = true;
-	char name[1024];
 
 	if (token != '{') {
 		x->arguments |= token != DT_TOKEN_WORD;
 		return dt_json_skip(&k->json, token);
 	}
-	while ((token = dt_json_read_member(&k->json, &first, name, sizeof(name))) > 0) {
+	while ((token = dt_json_read_member(&k->json, &first)) > 0) {
 		struct dt_chrome_value *v = &x->value[x->values];
 
 		x->arguments = true;
@@ -49,7 +48,7 @@ static int read_arguments(struct dt_chrome *k, int token)
 				return -1;
 			continue;
 		}
-		if (keep(k, &v->name, name) || keep(k, &v->text, k->json.text))
+		if (keep(k, &v->name, k->json.name) || keep(k, &v->text, k->json.text))
 			return -1;
 		v->number = token == DT_TOKEN_NUMBER;
 		x->values++;
@@ -67,7 +66,6 @@ static int read_event(struct dt_chrome *k)
 		      {"tid", &x->tid}, {"ts", &x->ts},	    {"dur", &x->length},   {"id", &x->id}};
 	enum { MEMBERS = sizeof(member) / sizeof(*member) };
 	bool first = true;
-	char name[64];
 	int token;
 
 	for (size_t i = 0; i < MEMBERS; i++)
@@ -75,13 +73,13 @@ static int read_event(struct dt_chrome *k)
 	x->values = 0;
 	x->more = 0;
 	x->arguments = x->any = false;
-	while ((token = dt_json_read_member(&k->json, &first, name, sizeof(name))) > 0) {
+	while ((token = dt_json_read_member(&k->json, &first)) > 0) {
 		size_t i = 0;
 
 		x->any = true;
-		while (i < MEMBERS && strcmp(name, member[i].name) != 0)
+		while (i < MEMBERS && strcmp(k->json.name, member[i].name) != 0)
 			i++;
-		if (!strcmp(name, "args")	     ? read_arguments(k, token)
+		if (!strcmp(k->json.name, "args")    ? read_arguments(k, token)
 		    : i < MEMBERS && has_text(token) ? keep(k, member[i].to, k->json.text)
 						     : dt_json_skip(&k->json, token))
 			return -1;
@@ -115,13 +113,13 @@ static int read_events(struct dt_chrome *k, bool may_end)
 		}
 		if (!comma)
 			return dt_json_wrong(&k->json, "this is not JSON: here must be ',' or ']'");
-		if (token == DT_TOKEN_WORD && !strcmp(k->json.text, "null"))
-			comma = false;
-		else if (token != '{')
-			return dt_json_wrong(&k->json, "here must be an event, an object");
-		else if (read_event(k))
-			return -1;
 		comma = false;
+		if (token == DT_TOKEN_WORD && !strcmp(k->json.text, "null"))
+			continue;
+		if (token != '{')
+			return dt_json_wrong(&k->json, "here must be an event, an object");
+		if (read_event(k))
+			return -1;
 	}
 }
 
@@ -129,12 +127,11 @@ static int read_events(struct dt_chrome *k, bool may_end)
 static int read_other(struct dt_chrome *k, int token)
 {
 	bool first = true;
-	char name[64];
 
 	if (token != '{')
 		return dt_json_skip(&k->json, token);
-	while ((token = dt_json_read_member(&k->json, &first, name, sizeof(name))) > 0) {
-		if (token == DT_TOKEN_STRING && !strcmp(name, "creator"))
+	while ((token = dt_json_read_member(&k->json, &first)) > 0) {
+		if (token == DT_TOKEN_STRING && !strcmp(k->json.name, "creator"))
 			k->own = !strcmp(k->json.text, "devtrace");
 		if (dt_json_skip(&k->json, token))
 			return -1;
@@ -151,11 +148,10 @@ static bool is_description(const char *name, int token)
 static int read_file(struct dt_chrome *k)
 {
 	bool first = true, found = false;
-	char name[64];
 	int token;
 
-	while ((token = dt_json_read_member(&k->json, &first, name, sizeof(name))) > 0) {
-		if (!strcmp(name, "traceEvents")) {
+	while ((token = dt_json_read_member(&k->json, &first)) > 0) {
+		if (!strcmp(k->json.name, "traceEvents")) {
 			if (token != '[')
 				return dt_json_wrong(&k->json, "traceEvents must be an array");
 			if (found)
@@ -165,12 +161,12 @@ static int read_file(struct dt_chrome *k)
 				return -1;
 			continue;
 		}
-		if (!strcmp(name, "otherData")) {
+		if (!strcmp(k->json.name, "otherData")) {
 			if (read_other(k, token))
 				return -1;
 			continue;
 		}
-		k->m->left[DT_LEFT_SECTIONS] += !is_description(name, token);
+		k->m->left[DT_LEFT_SECTIONS] += !is_description(k->json.name, token);
 		if (dt_json_skip(&k->json, token))
 			return -1;
 	}

@@ -16,7 +16,8 @@ void dt_json_reader_init(struct dt_json_reader *j, FILE *f, const char *path, st
 void dt_json_reader_free(struct dt_json_reader *j)
 {
 	free(j->text);
-	j->text = NULL;
+	free(j->name);
+	j->text = j->name = NULL;
 }
 
 int dt_json_wrong(struct dt_json_reader *j, const char *what)
@@ -222,7 +223,19 @@ static int value(struct dt_json_reader *j)
 	return token;
 }
 
-int dt_json_read_member(struct dt_json_reader *j, bool *first, char *name, size_t size)
+/* Makes the text of the last token the name of the member; the value's text gets the other room. */
+static void keep_name(struct dt_json_reader *j)
+{
+	char *text = j->name;
+	size_t size = j->name_size;
+
+	j->name = j->text;
+	j->name_size = j->size;
+	j->text = text;
+	j->size = size;
+}
+
+int dt_json_read_member(struct dt_json_reader *j, bool *first)
 {
 	int token = dt_json_token(j);
 
@@ -239,7 +252,7 @@ int dt_json_read_member(struct dt_json_reader *j, bool *first, char *name, size_
 		return token < 0 ? token
 				 : dt_json_wrong(j,
 						 "this is not JSON: here must be a name in quotes");
-	dt_format(name, size, "%s", j->text);
+	keep_name(j);
 	token = dt_json_token(j);
 	if (token != ':')
 		return token < 0 ? token : dt_json_wrong(j, "this is not JSON: here must be ':'");
@@ -269,7 +282,6 @@ int dt_json_read_element(struct dt_json_reader *j, bool *first)
 int dt_json_skip(struct dt_json_reader *j, int token)
 {
 	bool first = true;
-	char name[2];
 	int rc = 0;
 
 	if (token != '{' && token != '[')
@@ -278,7 +290,7 @@ int dt_json_skip(struct dt_json_reader *j, int token)
 		return dt_json_wrong(j, "values are nested deeper than 200");
 	j->depth++;
 	while (!rc) {
-		int next = token == '{' ? dt_json_read_member(j, &first, name, sizeof(name))
+		int next = token == '{' ? dt_json_read_member(j, &first)
 					: dt_json_read_element(j, &first);
 
 		if (next <= 0) {

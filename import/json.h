@@ -31,6 +31,8 @@ struct dt_json_reader {
 	 * NUL, and has no other: \u0000 is read as U+FFFD */
 	char *text;
 	size_t length, size;
+	char *name; /* of the last member of an object, likewise; until the next one is taken */
+	size_t name_size;
 	unsigned depth; /* of the value that is being skipped */
 };
 
@@ -45,10 +47,10 @@ int dt_json_token(struct dt_json_reader *j);
 
 /*
  * In an object, of which '{' has been taken: takes the name of the next member, which is then in
- * j->text, and the first token of its value. first: set to true before the first call. Returns the
+ * j->name, and the first token of its value. first: set to true before the first call. Returns the
  * token; DT_TOKEN_END: '}' was taken; DT_TOKEN_ERROR.
  */
-int dt_json_read_member(struct dt_json_reader *j, bool *first, char *name, size_t size);
+int dt_json_read_member(struct dt_json_reader *j, bool *first);
 /* In an array, likewise: takes the first token of the next element, or ']'. */
 int dt_json_read_element(struct dt_json_reader *j, bool *first);
 

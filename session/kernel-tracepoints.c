@@ -104,6 +104,8 @@ static bool read_line(const char *p, struct line *l)
 	/* the last word, without what is in brackets behind it */
 	for (brackets = n; brackets && p[n - 1] == ']' && p[brackets - 1] != '[';)
 		brackets--;
+	if (!brackets)
+		return false;
 	l->array = brackets != n;
 	name = l->array ? brackets - 1 : n;
 	type = name;
@@ -305,9 +307,13 @@ static int each(int events, name_fn *fn, void *ctx, struct dt_error *e)
 				rc = fn(ctx, events, s->d_name, d->d_name, e);
 		if (names)
 			closedir(names);
+		else if (fd >= 0)
+			close(fd);
 	}
 	if (systems)
 		closedir(systems);
+	else if (top >= 0)
+		close(top);
 	return rc;
 }
 

@@ -17,8 +17,8 @@ struct dt_ping;
 
 /* Starts a thread that asks, or answers, at ADDRESS:PORT ([ADDRESS]:PORT, *:PORT). Who asks may
  * have several addresses of the same machine, with commas between: one that answers is found. Who
- * answers may have fd:N, a bound socket. word: what both
- * know; NULL is refused as any that is too short. NULL: *e says why not. */
+ * answers may have fd:N, a bound socket. word: what both know; NULL is refused as any that is too
+ * short. NULL: *e says why not. */
 struct dt_ping *dt_ping_start(const char *address, const char *word, bool answers,
 			      struct dt_error *e);
 /* Stores what has been noted since the last time. With the session's lock. */

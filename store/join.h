@@ -35,9 +35,8 @@ unsigned dt_join_cores(struct dt_reader *r, struct dt_error *e);
 
 /*
  * Adds a trace: what it describes, its losses and its records, without table meta, evidence of
- * `sync', and sums that were made while recording. Its threads and processes
- * get the numbers from DT_JOIN_FIRST_ID + joined->ids before the call up to the same after it.
- * Returns -1 on error.
+ * `sync', and sums that were made while recording. Its threads and processes get the numbers from
+ * DT_JOIN_FIRST_ID + joined->ids before the call up to the same after it. Returns -1 on error.
  */
 int dt_store_join(struct dt_store *s, struct dt_joined *joined, const struct dt_join_from *from,
 		  struct dt_error *e);

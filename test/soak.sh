@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, align, hostile, corpus, suites, found, kernel, packages, rpm, static, old-libc, fuzz, sanitizers, whole
+#                            storm, csmith, csmith-points, kills, oracle, align, hostile, corpus, suites, found, arm64, kernel, packages, rpm, static, old-libc, fuzz, sanitizers, whole
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -32,6 +32,8 @@
 #     build/suites.state: when it is broken off, the next one with the same devtrace goes on there
 #   - programs, ours and Debian's, without symbols and unwind tables: what is found and recorded of them, against
 #     what it is with them: test/found/found.t
+#   - devtrace built for aarch64, under qemu-user: it prints of traces from here what it prints here; a million stretches of code
+#     moved (test/aarch64/; some three quarters of an hour)
 #   - the fuzzers of test/fuzz/, each for an hour of processor time (SOAK_FUZZ_SECONDS: 3,600; SOAK_FUZZERS: only these);
 #     what they have found of new code is kept in build/fuzz/corpus, where the next soak goes on
 #   - Debian's packages (make deb): lintian, and a fresh Debian in which they are installed, work and are purged, with nothing left
@@ -446,6 +448,13 @@ found() {
 	FOUND_ALL=1 bash "$root/test/found/found.t" >"$work/log" 2>&1 && ! grep '^not ok' "$work/log" >>"$work/why"
 }
 campaign found "functions found by calls only: as many, and as often called, as with symbols" found
+
+arm64() {
+	sh "$root/install-deps.sh" aarch64 && make -s -C "$root" -j2 ARCH=aarch64 >"$work/log" 2>&1 || { tail -n 5 "$work/log" >>"$work/why"; return 1; }
+	bash "$root/test/aarch64/read.sh" >"$work/log" 2>&1 && ! grep -A 6 '^not ok' "$work/log" >>"$work/why" || return 1
+	ROUNDS=1000000 "$root/test/aarch64/relocate.t" >"$work/log" 2>&1 && ! grep -A 6 '^not ok' "$work/log" >>"$work/why"
+}
+campaign arm64 "aarch64: what was recorded here is read there; a million moved stretches of code" arm64
 
 # bats has its own TAP: shown where it fails
 sanitizers() {

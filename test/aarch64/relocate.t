@@ -15,5 +15,5 @@ aarch64-linux-gnu-objcopy -O binary -j .text "$sysroot/lib/aarch64-linux-gnu/lib
 	aarch64-linux-gnu-gcc --sysroot="$sysroot" -static -O2 -I. -D_GNU_SOURCE -o "$scratch/relocate" test/aarch64/relocate.c \
 		arch/aarch64/{insn,relocate,emit}.c arch/emit.c || exit 1
 echo "# seed $seed"
-timeout 600 qemu-aarch64-static "$scratch/relocate" "$seed" "${ROUNDS:-20000}" <"$scratch/words" | sed 's/ok - /ok 1 - /'
+timeout $((600 + ${ROUNDS:-20000} / 100)) qemu-aarch64-static "$scratch/relocate" "$seed" "${ROUNDS:-20000}" <"$scratch/words" | sed 's/ok - /ok 1 - /'
 exit "${PIPESTATUS[0]}"

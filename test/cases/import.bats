@@ -69,6 +69,8 @@ chrome() {
 	devtrace check t.db >said
 	grep -q "note: imported from Chrome's JSON" said
 	grep -q "note: in the import 1 asynchronous" said
+	sed -n 's/^t.db: note: //p' said >notes
+	devtrace check --json t.db | jq -r 'select(.type == "note") | .what' | diff notes -
 }
 
 @test "import: what export --chrome has written has the same calls at the same times" {
@@ -162,6 +164,19 @@ chrome() {
 	devtrace check t.db
 	rows t.db "SELECT function || depth || '-' || CAST(end - begin AS INTEGER) FROM calls ORDER BY 1" | tail -n +2 | tr '\n' ' ' |
 		grep -qx "a0-0 b1-0 c1-0 d0-14000 "
+}
+
+@test "import: names of any length are whole, and memory goes with the number of events" {
+	python3 -c 'print("[{\"ph\":\"C\",\"name\":\"n\",\"ts\":1,\"args\":{\"" + "a" * 5000 + "1\":1,\"" + "a" * 5000 + "2\":2}}]")' >a.json
+	devtrace import -o t.db a.json
+	rows t.db "SELECT length(event), count(*) FROM events GROUP BY event" | tail -n +2 | grep -c "^5003,1$" | grep -qx 2
+	for n in 100000 500000; do
+		python3 -c 'import sys
+print("[" + ",".join("{\"ph\":\"X\",\"name\":\"f%d\",\"ts\":%d,\"dur\":0.5}" % (i % 100, i) for i in range(int(sys.argv[1]))) + "]")' $n >$n.json
+		/usr/bin/time -f %M -o $n.kib devtrace import -o $n.db $n.json
+	done
+	# 200 bytes for each event (import/calls.h)
+	[ $((($(cat 500000.kib) - $(cat 100000.kib)) * 1024 / 400000)) -le 200 ]
 }
 
 @test "import: what uftrace has recorded: as many calls of each function as uftrace says" {

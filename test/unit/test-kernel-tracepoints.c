@@ -61,6 +61,7 @@ static void test_what_can_not_be(void **state)
 		"\tfield:int a;\toffset:8;\tsize:x;\tsigned:1;\n",
 		"\tfield:int a;\toffset:8;\n",
 		"\tfield:int",
+		"\tfield:int a];\toffset:8;\tsize:4;\tsigned:1;\n",
 		"\tfield:;\toffset:8;\tsize:4;\tsigned:1;\n",
 		"\tfield:int a;\toffset:99999;\tsize:4;\tsigned:1;\n",
 		"\tfield:int a;\toffset:-8;\tsize:4;\tsigned:1;\n",
