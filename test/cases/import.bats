@@ -164,6 +164,14 @@ chrome() {
 	devtrace check t.db
 	rows t.db "SELECT function || depth || '-' || CAST(end - begin AS INTEGER) FROM calls ORDER BY 1" | tail -n +2 | tr '\n' ' ' |
 		grep -qx "a0-0 b1-0 c1-0 d0-14000 "
+	# of two that begin at one time the longer one is around the other, whichever comes first
+	for order in '0 1' '1 0'; do
+		x=('{"ph":"X","name":"long","ts":5,"dur":9}' '{"ph":"X","name":"short","ts":5,"dur":2}')
+		read -r first second <<<"$order"
+		echo "[${x[first]},${x[second]}]" >c.json
+		devtrace import -o t.db c.json
+		rows t.db "SELECT function || depth FROM calls ORDER BY 1" | tail -n +2 | tr '\n' ' ' | grep -qx "long0 short1 "
+	done
 }
 
 @test "import: names of any length are whole, and memory goes with the number of events" {

@@ -468,14 +468,16 @@ tree() {
 		DT_TEXT(TILL, SAYS, path, strlen(path));
 		return open(path, O_RDONLY) + (share > 2) + c;
 	}
+	__attribute__((noipa)) double part(double whole) { return 1 / whole; }
 	__attribute__((noipa)) void nap(void) { struct timespec t = {0, 2000000}; nanosleep(&t, NULL); }
 	__attribute__((noipa)) void leave(int n) { exit(n); }
-	static void *work(void *p) { nap(); for (int i = 0; i < 100; i++) look("/none/with \"quotes\"\n and \x01\xff", i == 7 ? INFINITY : i == 9 ? NAN : i / 8., (signed char)-i); return p; }
+	static void *work(void *p) { nap(); for (int i = 0; i < 100; i++) look("/none/with \"quotes\"\n and \x01\xff", i / 8., (signed char)-i); return p; }
 	int main(void)
 	{
 		pthread_t t[3];
 		for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, work, NULL);
 		for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
+		part(0), part(-0.), part(NAN), part(8);
 		leave(3);
 	}
 	C

@@ -51,6 +51,9 @@ await test("bars are the guaranteed error, at every time: the truth is in each",
 	// merge prints that of the middle of the trace, which is one of these
 	const said = Number(readFileSync(`${folder}/said`, "utf8").match(/beta .* ms +([\d.]+) us/)[1]) * 1000;
 	ok(said <= worst + 1, said + " and " + worst);
+	// what is drawn is in the middle of what is possible: as much to either side, and together what merge says
+	const middle = b.bars[b.bars.length >> 1];
+	ok(Math.min(middle[2], middle[3]) > said * 0.9 && Math.max(middle[2], middle[3]) < said * 1.1, middle + " and " + said);
 	const t = tracks.find(t => t.kind === "thread" && t.id >= b.first && t.id < b.end), serves = beta.filter(r => r[0] === "E");
 	// the list goes on at `next' when a turn of it was too short to find any
 	const drawn = (await listed(THREAD)).filter(r => r.track === t.track).map(r => r.begin);
