@@ -197,8 +197,8 @@ checks() {
 	[ "$output" = "devtrace: usual/alpha.db: exists and is not a fleet; not overwritten" ]
 }
 
-@test "merge: a fleet is refused in a line by what reads one trace, and when its traces are others" {
-	for command in 'view' 'graph' 'flame' 'export --csv' 'cat -c' 'calls --json'; do
+@test "merge: a fleet is refused in a line by what cannot read several traces, and when its traces are others" {
+	for command in 'cat -c' 'cat --json' 'calls --json' 'report --json'; do
 		run "$dt" $command usual/fleet.db
 		[ "$status" != 0 ]
 		[[ $output == *fleet* ]]
