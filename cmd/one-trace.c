@@ -25,6 +25,11 @@ static struct {
 } remover[FLEETS];
 static unsigned removers;
 
+/* What dt_cmd_one_trace() has answered; they stay as long as the process. */
+static struct dt_temporary temporary[FLEETS]; /* as many as there are removers */
+static const char *of_host[FLEETS];
+static unsigned of_hosts;
+
 /* Has the traces removed, and waits until they are. Children of this process that still run have
  * the pipes open, too: so a byte says it, and their end only if this process is killed. */
 static void remove_all(void)
@@ -144,19 +149,17 @@ static int make_apart(const char *fleet, const struct dt_temporary *t)
 
 static const char *one_of_all(const char *path, int *status)
 {
-	struct dt_temporary *t = calloc(1, sizeof(*t));
+	struct dt_temporary *t = &temporary[removers];
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	struct dt_error e;
 
 	*status = 1;
-	if (!t || removers == FLEETS) {
-		dt_cmd_fail("%s", t ? "too many fleets" : "out of memory");
-		free(t);
+	if (removers == FLEETS) {
+		dt_cmd_fail("too many fleets");
 		return NULL;
 	}
 	if (dt_temporary_make(t, &e)) {
 		dt_cmd_fail("%s", e.text);
-		free(t);
 		return NULL;
 	}
 	/* what shows a trace shows its name: the fleet's */
@@ -167,7 +170,17 @@ static const char *one_of_all(const char *path, int *status)
 		return NULL;
 	}
 	*status = make_apart(path, t);
-	return *status ? NULL : t->path; /* t stays as long as the process */
+	return *status ? NULL : t->path;
+}
+
+static const char *one_of_host(const char *fleet, const char *host, int *status)
+{
+	if (of_hosts == FLEETS) {
+		*status = dt_cmd_fail("too many fleets");
+		return NULL;
+	}
+	of_host[of_hosts] = dt_fleet_path_of(fleet, host, status);
+	return of_host[of_hosts++];
 }
 
 const char *dt_cmd_one_trace(const char *path, int *status)
@@ -182,7 +195,7 @@ const char *dt_cmd_one_trace(const char *path, int *status)
 		return path;
 	fleet = strndup(path, (size_t)(at - path));
 	if (fleet && dt_fleet_is(fleet))
-		path = dt_fleet_path_of(fleet, at + 1, status);
+		path = one_of_host(fleet, at + 1, status);
 	free(fleet);
 	return path;
 }

@@ -6,19 +6,38 @@
 #include <time.h>
 
 #include "arch/arch.h"
+#include "process/now.h"
+#include "session/clock-pair.h"
 #include "session/ping.h"
+
+/* Returns by how many ns the time of day is ahead of CLOCK_MONOTONIC; the best of several readings,
+ * since one can be interrupted. */
+static uint64_t real_ahead(void)
+{
+	uint64_t best = ~0ull, ahead = 0;
+
+	for (int i = 0; i < 8; i++) {
+		uint64_t before = dt_now_ns(), real, took;
+		struct timespec t;
+
+		clock_gettime(CLOCK_REALTIME, &t);
+		took = dt_now_ns() - before;
+		real = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+		if (took >= best)
+			continue;
+		best = took;
+		ahead = real - (before + took / 2);
+	}
+	return ahead;
+}
 
 struct dt_clocks dt_clocks_read(void)
 {
-	struct timespec mono, real;
-	uint64_t before = dt_ticks(), after;
+	struct dt_clocks c;
 
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	clock_gettime(CLOCK_REALTIME, &real);
-	after = dt_ticks();
-	return (struct dt_clocks){before + (after - before) / 2,
-				  (uint64_t)mono.tv_sec * 1000000000u + (uint64_t)mono.tv_nsec,
-				  (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec};
+	dt_clock_pair(CLOCK_MONOTONIC, &c.ticks, &c.mono);
+	c.real = c.mono + real_ahead();
+	return c;
 }
 
 void dt_clock_store(struct dt_session *s)

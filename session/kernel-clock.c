@@ -1,41 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/kernel-clock.h"
 
-#include <time.h>
-
-#include "arch/arch.h"
+#include "process/now.h"
+#include "session/clock-pair.h"
 
 /* so far apart readings are: time enough to know the rate by two of them, and so short that what
  * NTP does to the clock meanwhile is little */
 #define APART 20000000u
 /* the first two, which are waited for */
 #define APART_FIRST 2000000u
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* Reads both clocks; the best of several readings, since one can be interrupted. Returns by how
- * many ticks it may be wrong. */
-static uint64_t read_both(struct dt_kernel_reading *r)
-{
-	uint64_t best = ~0ull;
-
-	for (int i = 0; i < 8; i++) {
-		uint64_t before = dt_ticks(), now = monotonic_ns();
-		uint64_t after = dt_ticks();
-
-		if (after - before >= best)
-			continue;
-		best = after - before;
-		*r = (struct dt_kernel_reading){before + best / 2, now};
-	}
-	return best / 2;
-}
 
 /* Returns the i-th reading; the latest ones are there. */
 static const struct dt_kernel_reading *nth(const struct dt_kernel_clock *c, uint64_t i)
@@ -48,9 +21,9 @@ static void look(struct dt_kernel_clock *c, uint64_t apart)
 	struct dt_kernel_reading r;
 	uint64_t error;
 
-	if (c->n && monotonic_ns() - nth(c, c->n - 1)->ns < apart)
+	if (c->n && dt_now_ns() - nth(c, c->n - 1)->ns < apart)
 		return;
-	error = read_both(&r);
+	error = dt_clock_pair(CLOCK_MONOTONIC, &r.ticks, &r.ns);
 	if (c->n && (r.ns <= nth(c, c->n - 1)->ns || r.ticks <= nth(c, c->n - 1)->ticks))
 		return;
 	c->error = error;

@@ -12,6 +12,7 @@
 
 #include "arch/arch.h"
 #include "core/text.h"
+#include "session/clock.h"
 #include "session/ctl.h"
 #include "session/device.h"
 #include "session/helds.h"
@@ -273,17 +274,20 @@ static int do_point(struct connection *c, const char *line)
 	return answer(c, "ok", 0, 0);
 }
 
-/* Tells a tick, the time of day when it was (ns), and how many ticks there are in a second. */
+/* Tells a tick, the time of day when it was, how many ticks there are in a second, and
+ * CLOCK_MONOTONIC of the same moment. */
 static int do_clock(struct connection *c)
 {
-	struct timespec now;
+	struct dt_session *s = c->server->session;
+	struct dt_clocks now = dt_clocks_read();
+	/* since the session's begin: the longer ago, the more exact */
+	double per_ns = (double)(now.ticks - s->began) / (double)(now.mono - s->began_ns);
 	char text[128];
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	add_text(c, text,
-		 dt_format(text, sizeof(text), "%lu %lu %lu", (unsigned long)dt_ticks(),
-			   (unsigned long)now.tv_sec * 1000000000ul + (unsigned long)now.tv_nsec,
-			   (unsigned long)(c->server->session->ticks_per_ns * 1e9)));
+		 dt_format(text, sizeof(text), "%lu %lu %lu %lu", (unsigned long)now.ticks,
+			   (unsigned long)now.real, (unsigned long)(per_ns * 1e9),
+			   (unsigned long)now.mono));
 	return answer(c, "ok", 0, 0);
 }
 

@@ -293,6 +293,7 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 		return -1;
 	began = dt_clocks_read();
 	s->began = began.ticks;
+	s->began_ns = began.mono;
 	s->options = *o;
 	if (!s->options.ring_size)
 		s->options.ring_size = DEFAULT_RING;

@@ -7,12 +7,15 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "process/now.h"
 #include "session/client.h"
 #include "session/state.h"
 #include "store/store.h"
 
 /* Records that are asked for at a time, at most. */
 #define BATCH 8192u
+/* ns between two readings of the session's clocks: two of them tell how long a tick is */
+#define CLOCKS_APART 1000000000u
 
 struct dt_spool {
 	struct dt_client records;
@@ -22,6 +25,7 @@ struct dt_spool {
 	uint64_t position;  /* of the next record that is wanted */
 	uint64_t held;	    /* number of the next wait that is wanted */
 	uint64_t held_gone; /* waits that the session no longer remembered */
+	uint64_t clocked;   /* dt_now_ns() when its clocks were noted last */
 	bool no_held;	    /* the session is an older one, which does not tell its waits */
 	struct tids {
 		uint32_t *id; /* a hash table: room is a power of two, at most half is used; zero:
@@ -225,26 +229,26 @@ long dt_spool_write(struct dt_spool *s, uint64_t until, int ms, struct dt_error 
 	return n;
 }
 
-int dt_spool_flush(struct dt_spool *s, struct dt_error *e)
-{
-	return dt_store_flush(s->store, e);
-}
-
 /* ---- beginning and end ---- */
 
+/* Notes a reading of the session's clocks. */
 static int note_clock(struct dt_spool *s, struct dt_error *e)
 {
-	unsigned long tick, wall, per_second;
+	unsigned long tick, wall, per_second, mono;
 	char text[32];
+	int n;
 
 	if (dt_client_ask(&s->names, "clock", e) < 0)
 		return -1;
-	if (sscanf(s->names.text, "%lu %lu %lu", &tick, &wall, &per_second) != 3)
+	n = sscanf(s->names.text, "%lu %lu %lu %lu", &tick, &wall, &per_second, &mono);
+	if (n < 3)
 		return dt_fail(e, "the session does not tell its clock");
 	dt_format(text, sizeof(text), "%lu", per_second);
 	if (dt_store_meta(s->store, "ticks_per_second", text, e) < 0)
 		return -1;
-	return dt_store_clock(s->store, tick, wall, wall, e);
+	s->clocked = dt_now_ns();
+	/* an older session tells no monotonic time */
+	return dt_store_clock(s->store, tick, n > 3 ? mono : wall, wall, e);
 }
 
 static void free_all(struct dt_spool *s)
@@ -283,6 +287,13 @@ fail_records:
 fail:
 	free(s);
 	return NULL;
+}
+
+int dt_spool_flush(struct dt_spool *s, struct dt_error *e)
+{
+	if (dt_now_ns() - s->clocked >= CLOCKS_APART && note_clock(s, e) < 0)
+		return -1;
+	return dt_store_flush(s->store, e);
 }
 
 int dt_spool_close(struct dt_spool *s, struct dt_error *e)

@@ -224,8 +224,9 @@ struct dt_session {
 	uint64_t events; /* argument of the command `events' as last applied: freeze after so many
 			    records; 0: do not */
 	double ticks_per_ns;
-	uint64_t began; /* ticks when the session was created */
-	bool freezes;	/* something may freeze the recording, or could once: dt_domains_freeze() */
+	uint64_t began;	   /* ticks when the session was created */
+	uint64_t began_ns; /* CLOCK_MONOTONIC then */
+	bool freezes; /* something may freeze the recording, or could once: dt_domains_freeze() */
 	struct dt_offset *offset;     /* of each core's cycle counter; NULL: not measured */
 	struct dt_ping *ping, *pong;  /* exchanges with other machines; NULL: none */
 	struct dt_throttle *throttle; /* keeps to the budget; NULL: there is none. With the lock */

@@ -14,9 +14,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #include "arch/arch.h"
+#include "session/clock-pair.h"
 
 #define PAGE 4096u
 /*
@@ -57,32 +57,6 @@ struct dt_switches {
 	uint64_t stolen; /* all_stolen() when it was opened */
 	bool others;	 /* the kernel is not asked for switches */
 };
-
-static uint64_t raw_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* Reads both clocks at the same moment; takes the best of several readings, since one can be
- * interrupted. */
-static void read_clocks(uint64_t *ticks, uint64_t *raw)
-{
-	uint64_t best = ~0ull;
-
-	for (int i = 0; i < 8; i++) {
-		uint64_t before = dt_ticks(), now = raw_ns();
-		uint64_t after = dt_ticks();
-
-		if (after - before >= best)
-			continue;
-		best = after - before;
-		*ticks = before + best / 2;
-		*raw = now;
-	}
-}
 
 /* Turns raw nanoseconds into ticks, starting from the latest reading. The rate gets better with
  * time. */
@@ -171,9 +145,9 @@ struct dt_switches *dt_switches_open(unsigned cores, bool others, struct dt_erro
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
-	read_clocks(&w->first_ticks, &w->first_raw);
+	dt_clock_pair(CLOCK_MONOTONIC_RAW, &w->first_ticks, &w->first_raw);
 	do
-		read_clocks(&w->ticks, &w->raw);
+		dt_clock_pair(CLOCK_MONOTONIC_RAW, &w->ticks, &w->raw);
 	while (w->raw - w->first_raw < 2000000);
 	return w;
 }
@@ -481,7 +455,7 @@ static void look_at_clocks(struct dt_switches *w)
 {
 	uint64_t ticks, raw;
 
-	read_clocks(&ticks, &raw);
+	dt_clock_pair(CLOCK_MONOTONIC_RAW, &ticks, &raw);
 	if (raw - w->raw > 100000000) {
 		w->ticks = ticks;
 		w->raw = raw;

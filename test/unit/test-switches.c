@@ -19,13 +19,15 @@ static uint64_t now; /* CLOCK_MONOTONIC_RAW of the next switch */
 static int open_one(void **state)
 {
 	struct dt_error e = {""};
+	uint64_t ticks;
 
 	w = dt_switches_open(2, false, &e);
 	assert_non_null(w);
 	w->core[1].page = mmap(NULL, w->core[1].size + PAGE, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(w->core[1].page, MAP_FAILED);
-	now = raw_ns() - 100000000;
+	dt_clock_pair(CLOCK_MONOTONIC_RAW, &ticks, &now);
+	now -= 100000000;
 	return 0;
 }
 

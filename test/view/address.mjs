@@ -89,6 +89,23 @@ await test("Forward does them again; a new action after Back leaves out what cam
 	alike(await state(), there, "nothing is forward");
 });
 
+await test("an unfolded thread that a filter leaves out is unfolded when it comes back, and no step of its own", async () => {
+	await page.click("#fit");
+	await steps.unfold();
+	await rest();
+	await page.waitForTimeout(1100);
+	const filter = async text => { await page.fill("#filter", text); await page.press("#filter", "Enter"); await page.evaluate(() => document.activeElement.blur()); await rest(); };
+	const open = async () => (await state()).open, id = (await open())[0], length = await page.evaluate(() => history.length);
+	await filter("thread:" + (id + 1));
+	ok((await page.evaluate(async () => (await import("./main.js")).state.tracks.filter(t => t.kind === "thread").length)) === 1, "another thread only");
+	is(await open(), [], "what is left out is drawn");
+	ok(await page.evaluate(id => new URLSearchParams(location.hash.slice(1)).get("open") === String(id), id), "address");
+	await page.waitForTimeout(1100);
+	await filter("");
+	is(await open(), [id], "come back");
+	ok(await page.evaluate(() => history.length) <= Math.min(50, length + 2), "steps");
+});
+
 await test("movements that follow each other are one step", async () => {
 	await page.click("#fit");
 	await rest();

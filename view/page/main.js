@@ -241,7 +241,7 @@ const pause = 1000;	// ms: movements that follow each other sooner are one
 export function keep() {
 	const q = new URLSearchParams({from: Math.round(state.from), to: Math.round(state.to)});
 	if (state.selection) q.set("selection", state.selection.map(Math.round).join("-"));
-	const open = [...state.tracks.filter(t => t.open).map(t => t.id), ...state.unfolded];
+	const open = [...state.tracks.filter(t => t.open).map(t => t.id), ...state.unfolded].sort((a, b) => a - b);
 	if (open.length) q.set("open", open.join("."));
 	if (by_id("search").value) q.set("search", by_id("search").value);
 	if (state.filter) q.set("only", state.filter);
@@ -307,8 +307,10 @@ const asked_tracks = () => order.take.size ? {take: [...order.take].join(",")} :
 
 function take(trace) {
 	// with another filter, tracks have other numbers
-	const key_of = t => t.kind + t.id, open = new Set(state.tracks.filter(t => t.open).map(key_of)), held = state.picked && state.tracks.find(t => t.track === state.picked.track);
+	const key_of = t => t.kind + t.id, held = state.picked && state.tracks.find(t => t.track === state.picked.track);
 	if (held) state.picked.key = key_of(held);
+	// the threads themselves may not be there yet, or be filtered out, and come back
+	for (const t of state.tracks) if (t.open) state.unfolded.add(t.id);
 	Object.assign(state, {packed: trace.packed ?? 0, packed_threads: trace.packed_threads ?? 0, ns_per_tick: trace.ns_per_tick, records: trace.live ? trace.total : trace.records, total: trace.total,
 		complete: trace.complete, failed: trace.error, live: trace.live, losses: trace.losses, pauses: trace.pauses, held: trace.held || [], unhooked: trace.unhooked || 0, switches: trace.switches});
 	panel.changed();
@@ -318,7 +320,7 @@ function take(trace) {
 	take_hosts(trace.hosts);
 	for (const t of trace.tracks) t.name = t.kind === "thread" ? with_host(t.name, t.id) : t.kind === "core" ? core_name(t.name, t.id) : t.name;
 	for (const t of trace.threads) t.name = with_host(t.name, t.tid);
-	state.tracks = arrange(trace.error ? [] : [...trace.tracks.map(t => ({...t, open: open.has(key_of(t)) || (t.kind === "thread" && state.unfolded.delete(t.id))})), ...activity_tracks(), ...plot_tracks(), ...sql_tracks()]);
+	state.tracks = arrange(trace.error ? [] : [...trace.tracks.map(t => ({...t, open: t.kind === "thread" && state.unfolded.delete(t.id)})), ...activity_tracks(), ...plot_tracks(), ...sql_tracks()]);
 	// the picked call's thread may be filtered out, and come back
 	if (state.picked?.key) state.picked.track = state.tracks.find(t => key_of(t) === state.picked.key)?.track ?? -1;
 	for (const p of trace.processes) state.numbers.set(p.pid, p.number);
