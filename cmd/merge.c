@@ -326,8 +326,6 @@ static int make_file(struct merge *m, struct dt_needs *needs)
 	struct dt_error e;
 	int status;
 
-	if (access(m->output, F_OK) == 0 && !dt_fleet_is(m->output))
-		return dt_cmd_fail("%s: exists and is not a fleet; not overwritten", m->output);
 	if (dt_new_trace_open(&aside, m->output, needs, &e) < 0)
 		return dt_cmd_fail("%s", e.text);
 	status = dt_cmd_confine(needs);
@@ -348,6 +346,8 @@ static int merge(struct merge *m)
 	struct dt_needs needs = {.n = 0};
 	int status;
 
+	if (!m->copy && access(m->output, F_OK) == 0 && !dt_fleet_is(m->output))
+		return dt_cmd_fail("%s: exists and is not a fleet; not overwritten", m->output);
 	m->path = calloc(m->n, sizeof(*m->path));
 	m->name = calloc(m->n, sizeof(*m->name));
 	m->reader = calloc(m->n, sizeof(*m->reader));
