@@ -232,6 +232,7 @@ coverage:
 	@sh ./install-deps.sh build check kernel
 	$(MAKE) COVERAGE=1 build/coverage/test/coverage/hit.o
 	$(MAKE) -j2 COVERAGE=1 tests
+	$(MAKE) -j2 tests
 	./test/coverage/run.sh
 
 $(B)/test/coverage/hit.o: ALL += -DDT_HITS='"$(CURDIR)/$(B)/hits"'

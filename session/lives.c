@@ -74,14 +74,16 @@ struct dt_target *dt_lives_target(const struct dt_session *s, uint32_t id)
 
 /* ---- beginning ---- */
 
-void dt_lives_seen(struct dt_session *s, uint32_t id)
+void dt_lives_seen(struct dt_session *s, uint32_t id, uint64_t ticks)
 {
 	struct dt_turn *t = NULL;
 
 	if (id < DT_AGAIN && !dt_turns_last(&s->lives.turns, id))
 		t = dt_turns_begin(&s->lives.turns, id, 0, id, 0);
-	if (t)
-		t->seen = dt_ticks();
+	if (!t)
+		return;
+	t->seen = dt_ticks();
+	t->met = ticks;
 }
 
 static struct dt_turn *begin(struct dt_session *s, uint32_t number, uint64_t ticks)
@@ -103,8 +105,11 @@ static struct dt_turn *begin(struct dt_session *s, uint32_t number, uint64_t tic
 void dt_lives_begin(struct dt_session *s, uint32_t number, uint32_t process, uint64_t ticks,
 		    uint64_t made, bool told)
 {
-	struct dt_turn *t = begin(s, number, ticks);
+	struct dt_turn *t = dt_turns_last(&s->lives.turns, number);
 
+	/* what the kernel recorded of it may have been read before it told of its birth */
+	if (!t || !t->met || t->met < (made && made < ticks ? made : ticks))
+		t = begin(s, number, ticks);
 	if (!t)
 		return;
 	t->told = told;

@@ -18,9 +18,9 @@
  * want; numbers with a tag of a PID namespace are below (process/pid-namespace.h). */
 #define DT_AGAIN 0x40000000u
 
-/* Notes that there is a thread with that id, of which nobody may have told when it began. With the
- * lock. */
-void dt_lives_seen(struct dt_session *s, uint32_t id);
+/* Notes that there is a thread with that id, of which nobody may have told when it began; ticks: of
+ * a record of it. With the lock. */
+void dt_lives_seen(struct dt_session *s, uint32_t id, uint64_t ticks);
 /* Begins the life of a thread with that number of ours, unless it is known to have begun then.
  * made: see struct dt_birth. told: by a process, which is not in the session's list yet. With the
  * lock. */

@@ -177,7 +177,7 @@ void dt_thread_table_new(struct dt_session *s, const struct dt_record *r)
 		return;
 	/* what the kernel tells of a thread may be older than its birth */
 	if (r->kind && !dt_kind_is_about(r->kind))
-		dt_lives_seen(s, r->tid);
+		dt_lives_seen(s, r->tid, r->ticks);
 	pid = dt_thread_table_process(s, r->tid);
 	if (!pid)
 		pid = dt_lives_process_of(s, r->tid);

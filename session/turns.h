@@ -14,6 +14,7 @@
 struct dt_turn {
 	uint64_t begin; /* ticks of the first core's clock; 0: from the beginning */
 	uint64_t seen;	/* ticks when it was met, if nobody had told of it; 0: somebody had */
+	uint64_t met;	/* ticks of the record by which it was met; 0: somebody had told of it */
 	uint64_t made;	/* ticks since which the kernel may have had the thread run */
 	uint32_t means; /* the number that stands for it from here on; 0: it is not known yet */
 	uint32_t pid;	/* the process of the thread, as the file numbers it; 0: not known */
