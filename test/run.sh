@@ -129,7 +129,7 @@ the_rest() {
 # a third of the time or more these wait, for a browser, a deadline, another program; longest first
 waiting() {
 	local t
-	for t in view/page.t cases/serve.bats cases/memo.bats cases/until.bats cases/jit.bats view/real.t cases/session.bats \
+	for t in view/page.t view/axe.t cases/serve.bats cases/memo.bats cases/until.bats cases/jit.bats view/real.t cases/session.bats \
 		view/live.t cases/top.bats cases/sums.bats cases/debuginfod.bats cases/terminal.bats cases/confine.bats; do
 		case $t in
 		*.t) with_others "test/$t" ;;

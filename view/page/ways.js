@@ -112,7 +112,7 @@ function unfolding(into, titles, roots, below, whole) {
 			const mark = open => { b.textContent = (under.length ? (open ? "▾ " : "▸ ") : "") + item.name; if (under.length) b.setAttribute("aria-expanded", String(open)); };
 			mark(false);
 			td.append(b);
-			for (const text of [ticks(item.total), share(item.total, whole), item.self === undefined ? "" : ticks(item.self), count(item.calls)]) tr.insertCell().textContent = text;
+			for (const text of [ticks(item.total), share(item.total, whole), ...(titles.length > 4 ? [ticks(item.self)] : []), count(item.calls)]) tr.insertCell().textContent = text;
 			tr.dataset.depth = depth;
 			const unfold = () => {
 				if (b.getAttribute("aria-expanded") === "true") {
@@ -177,5 +177,5 @@ export async function show_ways(into, tab) {
 	if (!list.length) { into.append("no time in calls in this range"); return; }
 	if (tab === "flame") flame(into, root);
 	else if (tab === "down") unfolding(into, ["called", "total", "of all", "self", "calls ended"], root.children.map(as_item), item => item.node.children.map(as_item), root.total);
-	else unfolding(into, ["function, and its callers", "self", "of all", "", "calls ended"], by_function(list.filter(n => n.self).map(n => [n, n.self, n.calls])), callers, root.total);
+	else unfolding(into, ["function, and its callers", "self", "of all", "calls ended"], by_function(list.filter(n => n.self).map(n => [n, n.self, n.calls])), callers, root.total);
 }
