@@ -14,6 +14,7 @@ void dt_imported_free(struct dt_imported *m)
 	free(m->thread_name);
 	free(m->process_name);
 	free(m->item);
+	free(m->change);
 	*m = (struct dt_imported){0};
 }
 
@@ -40,6 +41,37 @@ int64_t dt_imported_thread(struct dt_imported *m, const char *pid, const char *t
 {
 	return dt_name_number(&m->processes, pid, e) < 0 ? -1
 							 : dt_name_pair(&m->threads, pid, tid, e);
+}
+
+int64_t dt_imported_thread_of(struct dt_imported *m, int32_t pid, int32_t tid, struct dt_error *e)
+{
+	char process[16], thread[16];
+
+	dt_format(process, sizeof(process), "%ld", (long)pid);
+	dt_format(thread, sizeof(thread), "%ld", (long)tid);
+	return dt_imported_thread(m, process, thread, e);
+}
+
+int dt_imported_switch(struct dt_imported *m, const struct dt_import_switch *x, struct dt_error *e)
+{
+	if (x->core >= DT_IMPORT_CORES) {
+		m->left[DT_LEFT_SWITCHES]++;
+		return 0;
+	}
+	if (m->changes == m->changes_size) {
+		size_t size = m->changes_size ? m->changes_size + m->changes_size / 2 : 1024;
+		struct dt_import_switch *p =
+			size < UINT32_MAX ? realloc(m->change, size * sizeof(*p)) : NULL;
+
+		if (!p)
+			return dt_fail(e, "out of memory");
+		m->change = p;
+		m->changes_size = size;
+	}
+	m->change[m->changes] = *x;
+	m->change[m->changes].order = (uint32_t)m->changes;
+	m->changes++;
+	return 0;
 }
 
 /* Notes that a thread or process has a name. */

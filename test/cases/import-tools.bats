@@ -1,0 +1,213 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Traces of other tools, as trace files: Perfetto's format, uftrace's data, perf script's text.
+load read-helper
+
+rows() {
+	devtrace sql -n "$@" | tr -d '\r'
+}
+
+python=/usr/bin/python3 # Debian's: it has the module for Protocol Buffers
+
+@test "import: Perfetto's format: calls, events, switches and flows are those that were written" {
+	command -v protoc || skip "no protoc"
+	"$python" "$BATS_TEST_DIRNAME/perfetto-write.py" 3 4000 a.pftrace truth.json
+	# another decoder finds that what was written is what was meant
+	protoc --decode_raw <a.pftrace >raw
+	grep -c '^1 {' raw >packets
+	[ "$(cat packets)" -gt 3000 ]
+	devtrace import -o t.db a.pftrace 2>err
+	devtrace check t.db
+	grep -q "its times are of CLOCK_BOOTTIME" err
+	sqlite3 t.db "SELECT value FROM meta WHERE key = 'imported_clock'" | grep -qx CLOCK_BOOTTIME
+	sqlite3 t.db "SELECT value FROM meta WHERE key = 'imported_origin'" >origin
+	rows t.db "SELECT process, (SELECT name FROM threads t WHERE t.tid = c.thread), function, module, depth, begin, end, ended FROM calls c" >calls
+	rows t.db "SELECT e.process, (SELECT name FROM threads t WHERE t.tid = e.thread), e.event, e.value, e.at FROM events e" >events || rows t.db "SELECT * FROM events LIMIT 1"
+	rows t.db "SELECT count(*) FROM messages" >messages
+	devtrace cat -l t.db >records
+	"$python" - <<-'P'
+		import csv, json, collections
+		t, origin = json.load(open("truth.json")), int(open("origin").read())
+		base = min([c[5] for c in t["calls"]] + [e[4] for e in t["events"]] + [s[1] for s in t["switches"]])
+		assert base == origin, (base, origin)
+		want = collections.Counter((c[0], c[1], c[2], c[3], c[4], c[5] - base, None if c[6] is None else c[6] - base) for c in t["calls"])
+		got = collections.Counter((int(p), th, f, m, int(d), int(b), int(e) if how == "returned" else None) for p, th, f, m, d, b, e, how in csv.reader(open("calls")))
+		assert sum(got.values()) > 1000 and got == want, (list((got - want).items())[:4], list((want - got).items())[:4])
+		assert int(open("messages").read()) == t["messages"] > 20
+		words = {"PACKETS": "packets have data of other", "PACKED": "are compressed", "NO_NAME": "names are not in the file", "LEGACY": "legacy_event", "KERNEL": "events of the kernel",
+			"NO_CLOCK": "no reading of clocks", "ARGUMENTS": "without their args"}
+		err = open("err").read()
+		for kind, n in t["left"].items():
+			assert "%d %s" % (n, words[kind]) in err or any(l.split(": ")[2].startswith("%d " % n) and words[kind] in l for l in err.splitlines()), (kind, n, err)
+	P
+}
+
+@test "import: Perfetto's format: what export has written comes back with the same calls" {
+	maketrace -n 60000 -T 3 made.db
+	devtrace export --perfetto -o made.pftrace made.db
+	devtrace import -o t.db made.pftrace
+	devtrace check t.db
+	for t in made t; do
+		rows $t.db "SELECT function, thread, depth, begin - (SELECT min(begin) FROM calls), duration FROM calls" | sort >$t.calls
+	done
+	[ "$(wc -l <made.calls)" -gt 20000 ]
+	cmp made.calls t.calls
+}
+
+# bad NAME WORDS: one line, and no file
+bad() {
+	rm -rf out.db*
+	run devtrace import -o out.db "$1"
+	echo "$output"
+	[ "$status" = 1 ]
+	[ "${#lines[@]}" = 1 ]
+	[[ "$output" == *"$2"* ]]
+	[ -z "$(ls -d out.db* 2>/dev/null)" ]
+}
+
+@test "import: Perfetto's format: damaged files are told in one line" {
+	"$python" "$BATS_TEST_DIRNAME/perfetto-write.py" 4 50 a.pftrace
+	head -c -3 a.pftrace >cut
+	bad cut "it is cut off"
+	# a packet that says it has a gigabyte, and takes no memory for it
+	printf '\x0a\xff\xff\xff\xff\x03\x08\x01' >long
+	/usr/bin/time -f %M -o kib devtrace import -o out.db long || true
+	[ "$(tail -1 kib)" -lt 60000 ]
+	bad long "it is cut off"
+	printf '\x0a\xff\xff\xff\xff\xff\xff\x7f\x08\x01' >longer
+	bad longer "no packet begins at byte 0"
+	# a field within a packet that is longer than it
+	printf '\x0a\x04\x5a\x7f\x48\x01' >inner
+	bad inner "the packet at byte 0 is damaged"
+	printf '\x0a\x02\x08\x01' >empty
+	bad empty "no calls or events"
+	(cat a.pftrace && printf '\x12\x01x') >other
+	bad other "no packet begins at byte $(stat -c %s a.pftrace)"
+	gzip -c a.pftrace >a.gz
+	bad a.gz "decompress it first"
+}
+
+@test "import: uftrace's data: the calls that uftrace replays, to the nanosecond, and its switches" {
+	command -v uftrace || skip "no uftrace"
+	cat >p.c <<-'C'
+		#include <pthread.h>
+		#include <setjmp.h>
+		#include <unistd.h>
+		#include <sys/wait.h>
+		static jmp_buf back;
+		static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+		static void jump(int n) { if (n) jump(n - 1); longjmp(back, 1); }
+		static void *thread(void *p) { fib(9); return p; }
+		int main(void)
+		{
+			pthread_t t;
+			pthread_create(&t, 0, thread, 0);
+			pthread_join(t, 0);
+			if (!setjmp(back)) jump(3);
+			usleep(2000);
+			if (!fork()) { fib(4); _exit(0); }
+			wait(0);
+			return fib(7) != 13;
+		}
+	C
+	gcc -O0 -pg -o p p.c -lpthread
+	uftrace record -d data ./p
+	devtrace import -o u.db data 2>err
+	devtrace check u.db
+	# what uftrace itself converts, by another way
+	uftrace dump --chrome -d data >u.json
+	rows u.db "SELECT process, thread, function, depth, begin, end, ended FROM calls" >calls
+	sqlite3 u.db "SELECT value FROM meta WHERE key = 'imported_origin'" >origin
+	"$python" - <<-'P'
+		import collections, csv, json
+		got, origin = list(csv.reader(open("calls"))), int(open("origin").read())
+		x = [e for e in json.load(open("u.json"))["traceEvents"] if e["ph"] in "BE"]
+		begins = collections.Counter((int(e["tid"]), e["name"], round(float(e["ts"]) * 1000)) for e in x if e["ph"] == "B" and not e["name"].startswith("linux:"))
+		ours = collections.Counter((int(g[1]), g[2], int(g[4]) + origin) for g in got)
+		assert sum(ours.values()) > 200 and ours == begins, (list((ours - begins).items())[:5], list((begins - ours).items())[:5])
+		ends = collections.Counter((int(e["tid"]), round(float(e["ts"]) * 1000)) for e in x if e["ph"] == "E" and e["name"] == "fib")
+		ours = collections.Counter((int(g[1]), int(g[5]) + origin) for g in got if g[2] == "fib" and g[6] == "returned")
+		assert ours == ends, (list((ours - ends).items())[:5], list((ends - ours).items())[:5])
+		assert len({g[0] for g in got}) == 2 and len({g[1] for g in got}) == 3
+	P
+	# the sleep is one: perf's switches are in it
+	rows u.db "SELECT waiting > 1500000 FROM calls WHERE function = 'usleep'" | grep -qx 1
+	# arguments are skipped, and the calls behind them are there
+	uftrace record -d args -A 'fib@arg1' -R 'fib@retval' ./p
+	devtrace import -o a.db args 2>err
+	grep -q "calls and events are without their args" err
+	rows a.db "SELECT count(*) FROM calls WHERE function = 'fib'" >n
+	rows u.db "SELECT count(*) FROM calls WHERE function = 'fib'" | cmp - n
+}
+
+@test "import: uftrace's data: what is missing or damaged is told in one line" {
+	mkdir data
+	bad data "is not a trace that can be imported"
+	echo "SESS timestamp=1.0 pid=1 sid=ab exename=\"/x\"" >data/task.txt
+	bad data "it has no info"
+	printf 'Ftrace!\0\4\0\0\0\50\0\1\2\40\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >data/info
+	bad data "no calls or events"
+	# an entry of depth 0 at 0x1000, and a piece of one
+	printf '\1\0\0\0\0\0\0\0\50\0\0\20\0\0\0\0' >data/1.dat
+	devtrace import -o t.db data 2>err
+	grep -q "1 names are not in the file" err
+	rows t.db "SELECT function FROM calls" | grep -qx 0x1000
+	printf 'abc' >>data/1.dat
+	bad data "1.dat: the file ends within a record, at byte 16"
+	printf '\1\0\0\0\0\0\0\0\0\0\0\20\0\0\0\0' >data/1.dat
+	bad data "no record ends at byte 16"
+	rm data/1.dat
+	mkfifo data/1.dat
+	bad data "no plain file"
+	rm data/1.dat
+	ln -s /etc/passwd data/1.dat
+	bad data "1.dat"
+}
+
+@test "import: perf script's text: samples and switches, as many as perf says" {
+	command -v perf || skip "no perf"
+	cat >p.c <<-'C'
+		#include <unistd.h>
+		__attribute__((noinline)) static long busy(long n) { volatile long x = 0; while (n--) x += n; return x; }
+		int main(void) { for (int i = 0; i < 5; i++) { busy(10000000); usleep(1000); } return 0; }
+	C
+	gcc -O1 -g -o "a program" p.c
+	perf record -F 5000 -g -o s.data "./a program" || skip "perf can not record here"
+	perf script --ns -i s.data >s.txt
+	devtrace import -o s.db s.txt 2>err
+	devtrace check s.db
+	grep -c '^[^[:space:]#]' s.txt >want
+	rows s.db "SELECT count(*) FROM events" | cmp - want
+	awk '/^[^\t#]/ { getline; print $2 }' s.txt | sed 's/+0x[0-9a-f]*$//' | grep -cx busy >want
+	rows s.db "SELECT count(*) FROM events WHERE event LIKE '%:busy'" | cmp - want
+	rows s.db "SELECT name FROM threads" | grep -qx "a program"
+	grep -q "callers in the stacks of samples are left out" err
+	perf record -e sched:sched_switch -a -o w.data "./a program" || skip "perf can not record switches here"
+	perf script --ns -F comm,pid,tid,cpu,time,event,trace -i w.data >w.txt
+	devtrace import -o w.db w.txt
+	devtrace check w.db
+	devtrace cat -l w.db | grep -c ' S ' >got || true
+	grep -c 'sched:sched_switch' w.txt >want
+	rows w.db "SELECT count(*) FROM records WHERE kind = 'S'" | cmp - want
+}
+
+@test "import: perf script's text: both forms of a switch; lines that are none are counted" {
+	cat >w.txt <<-'T'
+		# ========
+		# captured on    : x
+		my prog 12/13 [001]  5.000001:          1 sched:sched_switch: prev_comm=my prog prev_pid=13 prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
+		swapper     0/0 [001] d..2.    5.000002001: sched:sched_switch: swapper/1:0 [120] R ==> my prog:13 [120]
+		my prog 12/13 [001]  5.000003: sched:sched_switch: my prog:13 [120] R ==> b:x:99 [120]
+		my prog 12/13 [001]  5.000004: syscalls:sys_enter_read: fd: 0x3
+		this is no event
+		my prog 12/13  5.000005:  100 cycles:u:  401136 main+0x13 (/tmp/a)
+		b:x 99/99 [001] 5.000006: sched:sched_switch: nothing
+	T
+	devtrace import -o w.db w.txt 2>err
+	devtrace check w.db
+	grep -q "1 lines are left out, since they are not understood" err
+	grep -q "1 switches are left out" err
+	devtrace cat --json w.db | jq -r 'select(.kind == "S") | [.core, .thread // "none", .preempted // false] | @csv' >got || devtrace cat --json w.db
+	cat got
+	rows w.db "SELECT event FROM events" | sort | tr '\n' ' ' | grep -qx "cycles:u:main syscalls:sys_enter_read "
+}
