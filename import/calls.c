@@ -102,6 +102,11 @@ int dt_imported_name_thread(struct dt_imported *m, uint32_t thread, const char *
 	return name(m, &m->thread_name, &m->thread_names, thread, text, e);
 }
 
+bool dt_imported_thread_is_named(const struct dt_imported *m, uint32_t thread)
+{
+	return thread < m->thread_names && m->thread_name[thread];
+}
+
 int dt_imported_name_process(struct dt_imported *m, const char *pid, const char *text,
 			     struct dt_error *e)
 {

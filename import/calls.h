@@ -119,6 +119,7 @@ int64_t dt_imported_thread_of(struct dt_imported *m, int32_t pid, int32_t tid, s
 int dt_imported_switch(struct dt_imported *m, const struct dt_import_switch *x, struct dt_error *e);
 int dt_imported_name_thread(struct dt_imported *m, uint32_t thread, const char *name,
 			    struct dt_error *e);
+bool dt_imported_thread_is_named(const struct dt_imported *m, uint32_t thread);
 int dt_imported_name_process(struct dt_imported *m, const char *pid, const char *name,
 			     struct dt_error *e);
 

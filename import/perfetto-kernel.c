@@ -210,10 +210,13 @@ static int64_t thread_of(struct perfetto *k, uint32_t number)
 {
 	const struct kernel_thread *t = &k->known[number - 1];
 	int64_t thread = dt_imported_thread_of(k->m, t->pid, t->tid, k->e);
+	const char *name = t->name ? k->m->names.at[t->name - 1]->text : "";
 
-	if (thread < 0 ||
-	    (t->name && dt_imported_name_thread(k->m, (uint32_t)thread,
-						k->m->names.at[t->name - 1]->text, k->e)))
+	if (thread < 0)
+		return -1;
+	/* the name that a track has is the one that its program gave it */
+	if (*name && !dt_imported_thread_is_named(k->m, (uint32_t)thread) &&
+	    dt_imported_name_thread(k->m, (uint32_t)thread, name, k->e))
 		return -1;
 	return thread + 1;
 }

@@ -4,7 +4,7 @@
 load read-helper
 
 rows() {
-	devtrace sql -n "$@" | tr -d '\r'
+	devtrace sql -n -c "$@" | tr -d '\r'
 }
 
 python=/usr/bin/python3 # Debian's: it has the module for Protocol Buffers
@@ -21,24 +21,30 @@ python=/usr/bin/python3 # Debian's: it has the module for Protocol Buffers
 	grep -q "its times are of CLOCK_BOOTTIME" err
 	sqlite3 t.db "SELECT value FROM meta WHERE key = 'imported_clock'" | grep -qx CLOCK_BOOTTIME
 	sqlite3 t.db "SELECT value FROM meta WHERE key = 'imported_origin'" >origin
-	rows t.db "SELECT process, (SELECT name FROM threads t WHERE t.tid = c.thread), function, module, depth, begin, end, ended FROM calls c" >calls
-	rows t.db "SELECT e.process, (SELECT name FROM threads t WHERE t.tid = e.thread), e.event, e.value, e.at FROM events e" >events || rows t.db "SELECT * FROM events LIMIT 1"
-	rows t.db "SELECT count(*) FROM messages" >messages
-	devtrace cat -l t.db >records
+	rows t.db "SELECT process, (SELECT name FROM threads t WHERE t.thread = c.thread), function, module, depth, begin, end, ended FROM calls c" >calls
+	rows t.db "SELECT process, (SELECT name FROM threads t WHERE t.thread = e.thread), iif(subsystem GLOB '[0-9]*', '', subsystem) || ':' || event, iif(value1 IS NULL, argument, value1), time FROM events e WHERE kind = 'event'" >events
+	rows t.db "SELECT count(*) FROM messages WHERE state IN ('whole', 'backward')" >messages
+	devtrace cat --json t.db | jq -r 'select(.kind == "S") | [.core, .at_ns, .thread // 0, (.flags | length)] | @csv' >switches
 	"$python" - <<-'P'
 		import csv, json, collections
 		t, origin = json.load(open("truth.json")), int(open("origin").read())
 		base = min([c[5] for c in t["calls"]] + [e[4] for e in t["events"]] + [s[1] for s in t["switches"]])
 		assert base == origin, (base, origin)
-		want = collections.Counter((c[0], c[1], c[2], c[3], c[4], c[5] - base, None if c[6] is None else c[6] - base) for c in t["calls"])
-		got = collections.Counter((int(p), th, f, m, int(d), int(b), int(e) if how == "returned" else None) for p, th, f, m, d, b, e, how in csv.reader(open("calls")))
-		assert sum(got.values()) > 1000 and got == want, (list((got - want).items())[:4], list((want - got).items())[:4])
+		def same(want, got, least):
+		    want, got = collections.Counter(want), collections.Counter(got)
+		    assert sum(got.values()) >= least and got == want, (list((got - want).items())[:4], list((want - got).items())[:4])
+		same([(c[0], c[1], c[2], c[3], c[4], c[5] - base, None if c[6] is None else c[6] - base) for c in t["calls"]],
+		    [(int(p), th, f, m, int(d), int(b), int(e) if how == "returned" else None) for p, th, f, m, d, b, e, how in csv.reader(open("calls"))], 1000)
+		same([(*e[:4], e[4] - base) for e in t["events"]],
+		    [(int(p), th, n, int(v), int(at)) for p, th, n, v, at in csv.reader(open("events"))], 300)
+		same([(s[0], s[1] - base, s[2], s[3]) for s in t["switches"]],
+		    [(int(c), int(float(at)), int(tid), int(how)) for c, at, tid, how in csv.reader(open("switches"))], 14)
 		assert int(open("messages").read()) == t["messages"] > 20
-		words = {"PACKETS": "packets have data of other", "PACKED": "are compressed", "NO_NAME": "names are not in the file", "LEGACY": "legacy_event", "KERNEL": "events of the kernel",
-			"NO_CLOCK": "no reading of clocks", "ARGUMENTS": "without their args"}
+		words = {"PACKETS": "packets have data of other", "PACKED": "groups of packets are compressed", "NO_NAME": "names are not in the file", "LEGACY": "events are left out, since they have the form",
+		    "KERNEL": "events of the kernel", "NO_CLOCK": "events are left out, since no reading of clocks", "ARGUMENTS": "calls and events are without their args"}
 		err = open("err").read()
 		for kind, n in t["left"].items():
-			assert "%d %s" % (n, words[kind]) in err or any(l.split(": ")[2].startswith("%d " % n) and words[kind] in l for l in err.splitlines()), (kind, n, err)
+		    assert "a.pftrace: %d %s" % (n, words[kind]) in err, (kind, n, err)
 	P
 }
 
@@ -48,8 +54,9 @@ python=/usr/bin/python3 # Debian's: it has the module for Protocol Buffers
 	devtrace import -o t.db made.pftrace
 	devtrace check t.db
 	for t in made t; do
-		rows $t.db "SELECT function, thread, depth, begin - (SELECT min(begin) FROM calls), duration FROM calls" | sort >$t.calls
+		rows $t.db "SELECT function, thread, depth, begin - (SELECT min(begin) FROM calls), duration FROM calls WHERE thread < 1073741824" | sort >$t.calls
 	done
+	# beyond these numbers are the export's own tracks, as of what was held
 	[ "$(wc -l <made.calls)" -gt 20000 ]
 	cmp made.calls t.calls
 }
@@ -122,16 +129,16 @@ bad() {
 		import collections, csv, json
 		got, origin = list(csv.reader(open("calls"))), int(open("origin").read())
 		x = [e for e in json.load(open("u.json"))["traceEvents"] if e["ph"] in "BE"]
-		begins = collections.Counter((int(e["tid"]), e["name"], round(float(e["ts"]) * 1000)) for e in x if e["ph"] == "B" and not e["name"].startswith("linux:"))
+		begins = collections.Counter((int(e.get("tid", e["pid"])), e["name"], round(float(e["ts"]) * 1000)) for e in x if e["ph"] == "B" and not e["name"].startswith("linux:"))
 		ours = collections.Counter((int(g[1]), g[2], int(g[4]) + origin) for g in got)
-		assert sum(ours.values()) > 200 and ours == begins, (list((ours - begins).items())[:5], list((begins - ours).items())[:5])
-		ends = collections.Counter((int(e["tid"]), round(float(e["ts"]) * 1000)) for e in x if e["ph"] == "E" and e["name"] == "fib")
+		assert sum(ours.values()) > 150 and ours == begins, (list((ours - begins).items())[:5], list((begins - ours).items())[:5])
+		ends = collections.Counter((int(e.get("tid", e["pid"])), round(float(e["ts"]) * 1000)) for e in x if e["ph"] == "E" and e["name"] == "fib")
 		ours = collections.Counter((int(g[1]), int(g[5]) + origin) for g in got if g[2] == "fib" and g[6] == "returned")
 		assert ours == ends, (list((ours - ends).items())[:5], list((ends - ours).items())[:5])
 		assert len({g[0] for g in got}) == 2 and len({g[1] for g in got}) == 3
 	P
 	# the sleep is one: perf's switches are in it
-	rows u.db "SELECT waiting > 1500000 FROM calls WHERE function = 'usleep'" | grep -qx 1
+	rows u.db "SELECT waited > 1500000 FROM calls WHERE function = 'usleep'" | grep -qx 1
 	# arguments are skipped, and the calls behind them are there
 	uftrace record -d args -A 'fib@arg1' -R 'fib@retval' ./p
 	devtrace import -o a.db args 2>err
@@ -179,16 +186,16 @@ bad() {
 	grep -c '^[^[:space:]#]' s.txt >want
 	rows s.db "SELECT count(*) FROM events" | cmp - want
 	awk '/^[^\t#]/ { getline; print $2 }' s.txt | sed 's/+0x[0-9a-f]*$//' | grep -cx busy >want
-	rows s.db "SELECT count(*) FROM events WHERE event LIKE '%:busy'" | cmp - want
+	rows s.db "SELECT count(*) FROM events WHERE event = 'busy'" | cmp - want
 	rows s.db "SELECT name FROM threads" | grep -qx "a program"
 	grep -q "callers in the stacks of samples are left out" err
 	perf record -e sched:sched_switch -a -o w.data "./a program" || skip "perf can not record switches here"
 	perf script --ns -F comm,pid,tid,cpu,time,event,trace -i w.data >w.txt
 	devtrace import -o w.db w.txt
 	devtrace check w.db
-	devtrace cat -l w.db | grep -c ' S ' >got || true
 	grep -c 'sched:sched_switch' w.txt >want
-	rows w.db "SELECT count(*) FROM records WHERE kind = 'S'" | cmp - want
+	[ "$(cat want)" -gt 10 ]
+	devtrace cat --json w.db | grep -c '"kind": "S"' | cmp - want
 }
 
 @test "import: perf script's text: both forms of a switch; lines that are none are counted" {
@@ -207,7 +214,89 @@ bad() {
 	devtrace check w.db
 	grep -q "1 lines are left out, since they are not understood" err
 	grep -q "1 switches are left out" err
-	devtrace cat --json w.db | jq -r 'select(.kind == "S") | [.core, .thread // "none", .preempted // false] | @csv' >got || devtrace cat --json w.db
-	cat got
-	rows w.db "SELECT event FROM events" | sort | tr '\n' ' ' | grep -qx "cycles:u:main syscalls:sys_enter_read "
+	devtrace cat --json w.db | jq -r 'select(.kind == "S") | [.core, .at_ns, .thread // "none", .flags[]] | join(" ")' >got
+	printf '1 0 none\n1 1001 13\n1 2000 99 preempted\n' | diff - got
+	rows w.db "SELECT subsystem || ':' || event FROM events" | sort | tr '\n' ' ' | grep -qx "cycles:u:main syscalls:sys_enter_read "
+}
+
+# The calls of XRay's file of a mode, by llvm-xray's own conversion, as thread, function, time and kind.
+xray_same() {
+	llvm-xray convert -output-format=yaml -symbolize -instr_map=./p "$1" >y.yaml
+	devtrace import --program ./p -o x.db "$1" 2>err
+	devtrace check x.db
+	rows x.db "SELECT thread, function, begin, end, ended FROM calls" >calls
+	sqlite3 x.db "SELECT value FROM meta WHERE key = 'imported_origin'" >origin
+	"$python" - <<-'P'
+		import collections, csv, re
+		origin = int(open("origin").read())
+		want = collections.Counter()
+		for l in open("y.yaml"):
+		    m = re.search(r"function: '?(\w+)(?:\(.*?\))?'?, .*thread: (\d+), .*kind: function-(\w+)(?:-\w+)*, tsc: (\d+)", l)
+		    if m: want[(int(m[2]), m[1], int(m[4]), m[3])] += 1
+		got = collections.Counter()
+		for thread, function, begin, end, how in csv.reader(open("calls")):
+		    got[(int(thread), function, int(begin) + origin, "enter")] += 1
+		    if how == "returned": got[(int(thread), function, int(end) + origin, "exit")] += 1
+		if list(want)[0][3] and any(k[3] == "tail" for k in want): want = collections.Counter({(t, f, n, "exit" if h == "tail" else h): c for (t, f, n, h), c in want.items()})
+		assert sum(got.values()) > 20 and got == want, (list((got - want).items())[:5], list((want - got).items())[:5])
+	P
+}
+
+@test "import: XRay's files of both modes: calls and times as llvm-xray says, with names" {
+	command -v llvm-xray clang++ || skip "no XRay"
+	cat >p.cc <<-'C'
+		#include <pthread.h>
+		#include <string.h>
+		#include <xray/xray_interface.h>
+		#include <xray/xray_log_interface.h>
+		[[clang::xray_always_instrument, gnu::noinline]] int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+		[[clang::xray_always_instrument, gnu::noinline]] void *run(void *p) { return (void *)(long)fib(5); }
+		int main(int argc, char **argv)
+		{
+			bool flight = !strcmp(argv[1], "xray-fdr");
+			const char *how = flight ? "buffer_size=4096:buffer_max=50:func_duration_threshold_us=0" : "func_duration_threshold_us=0";
+			pthread_t t;
+			if (__xray_log_select_mode(argv[1]) != XRAY_REGISTRATION_OK || __xray_log_init_mode(argv[1], how) != XRAY_LOG_INITIALIZED) return 3;
+			__xray_patch();
+			pthread_create(&t, 0, run, 0);
+			pthread_join(t, 0);
+			int n = fib(6);
+			__xray_unpatch();
+			__xray_log_finalize();
+			__xray_log_flushLog();
+			return n != 8;
+		}
+	C
+	clang++ -O1 -fxray-instrument -o p p.cc -lpthread || skip "clang has no XRay here"
+	for mode in xray-fdr xray-basic; do
+		rm -f xray-log.*
+		XRAY_OPTIONS="xray_naive_log=false" ./p $mode || skip "XRay does not run here"
+		xray_same xray-log.p.*
+		devtrace import -o n.db xray-log.p.* 2>err
+		grep -q "functions without names" err
+		rows n.db "SELECT DISTINCT function FROM calls ORDER BY 1" | tr '\n' ' ' | grep -qx "function 1 function 2 "
+		head -c -5 xray-log.p.* >cut
+		bad cut "it is cut off"
+	done
+	run devtrace import --program /bin/true -o n.db xray-log.p.*
+	[[ "$output" == *"no xray_instr_map"* ]]
+	[ "$status" = 1 ]
+}
+
+@test "import: the Common Trace Format: what export has written comes back with the same calls" {
+	maketrace -n 30000 -T 3 made.db
+	devtrace export --ctf folder made.db
+	devtrace import -o t.db folder 2>err
+	devtrace check t.db
+	for t in made t; do
+		rows $t.db "SELECT function, thread, depth FROM calls WHERE ended = 'returned'" | sort >$t.calls
+	done
+	[ "$(wc -l <made.calls)" -gt 10000 ]
+	cmp made.calls t.calls
+	# as many events in all as babeltrace2 itself reads
+	babeltrace2 folder | grep -c . >want
+	rows t.db "SELECT (SELECT 2 * count(*) FROM calls) + (SELECT count(*) FROM events)" >have
+	[ $(($(cat want) - $(cat have))) -lt $(($(cat want) / 50)) ]
+	truncate -s 100 folder/metadata
+	bad folder folder
 }

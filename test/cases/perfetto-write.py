@@ -33,7 +33,7 @@ class Sequence:
         self.begin()
 
     def begin(self):
-        self.names, self.categories, self.last = {}, {}, self.t.now // 1000
+        self.names, self.categories, self.last = {}, {}, self.t.now // 1000  # a little early, which a difference makes up
         defaults = b""
         if self.own_clock:
             # microseconds since the last time; read together with the monotonic clock, which has been read with the trace's
@@ -50,7 +50,7 @@ class Sequence:
     def time(self):
         if not self.own_clock:
             return number(8, self.t.now)
-        self.t.now -= self.t.now % 1000
+        self.t.now += -self.t.now % 1000
         v = self.t.now // 1000
         delta, self.last = v - self.last, v
         return number(8, delta)
