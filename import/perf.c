@@ -77,21 +77,33 @@ static bool time_at(const char **s, int64_t *ns)
 	return true;
 }
 
+/* Reads the number of a process or thread; of one that has ended meanwhile it is -1. */
+static bool id(const char **s, int32_t *v)
+{
+	int64_t n = -1;
+
+	if (!strncmp(*s, "-1", 2))
+		*s += 2;
+	else if (!number(s, &n) || n >= LARGEST)
+		return false;
+	*v = (int32_t)n;
+	return true;
+}
+
 /* Reads what follows a program's name: "[PID/]TID [[CORE]] [FLAGS] TIME: [PERIOD] EVENT:". */
 static bool fields(const char *s, struct head *h)
 {
-	int64_t v, core = -1, tid;
+	int64_t v, core = -1;
 
-	if (!number(&s, &tid) || tid >= LARGEST)
+	if (!id(&s, &h->tid))
 		return false;
 	h->pid = -1;
 	if (*s == '/') {
-		h->pid = (int32_t)tid;
+		h->pid = h->tid;
 		s++;
-		if (!number(&s, &tid) || tid >= LARGEST)
+		if (!id(&s, &h->tid))
 			return false;
 	}
-	h->tid = (int32_t)tid;
 	s = blanks(s);
 	if (*s == '[') {
 		s++;
@@ -131,7 +143,7 @@ static bool head_of(const char *line, struct head *h)
 	while (*(s += strcspn(s, " "))) {
 		h->length = (size_t)(s - h->name);
 		s = blanks(s);
-		if (h->length && isdigit((unsigned char)*s) && fields(s, h))
+		if (h->length && (isdigit((unsigned char)*s) || *s == '-') && fields(s, h))
 			return true;
 	}
 	return false;
@@ -347,14 +359,15 @@ static int take_line(struct perf *k, char *line)
 	}
 	if (end_sample(k, "(no stack)"))
 		return -1;
-	known = h.tid ? known_of(k, h.tid) : 0;
+	known = h.tid > 0 ? known_of(k, h.tid) : 0;
 	if (known < 0)
 		return -1;
-	if (h.tid && h.pid > 0)
+	if (h.tid > 0 && h.pid > 0)
 		k->known[known].pid = h.pid;
 	if (h.event_length == 18 && !strncmp(h.event, "sched:sched_switch", 18))
 		return take_switch(k, &h);
-	thread = h.tid ? thread_of(k, known) : dt_imported_thread_of(k->m, 0, 0, k->e);
+	thread = h.tid > 0 ? thread_of(k, known)
+			   : dt_imported_thread_of(k->m, h.pid > 0 ? h.pid : 0, h.tid, k->e);
 	return thread < 0 || name_thread(k, thread, h.name, h.length) || take_event(k, &h, thread)
 		       ? -1
 		       : 0;
