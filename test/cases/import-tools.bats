@@ -90,6 +90,25 @@ bad() {
 	bad empty "no calls or events"
 	(cat a.pftrace && printf '\x12\x01x') >other
 	bad other "no packet begins at byte $(stat -c %s a.pftrace)"
+	# times and numbers at their ends, tracks that are in each other in a circle, a depth of 70,000
+	"$python" - <<-'P'
+		def v(n):
+		    out = b""
+		    while n > 127: out, n = out + bytes([n & 127 | 128]), n >> 7
+		    return out + bytes([n])
+		def num(f, n): return v(f << 3) + v(n)
+		def data(f, b): return v(f << 3 | 2) + v(len(b)) + b
+		def event(at, e): return data(1, num(8, at) + data(11, e))
+		out = data(1, data(60, num(1, 1) + num(5, 2))) + data(1, data(60, num(1, 2) + num(5, 1) + data(8, num(4, 2**63 - 1))))
+		out += event(2**64 - 1, num(9, 1)) + event(2**63, num(9, 3)) + event(5, num(9, 4) + num(30, 2**63 - 1) + num(11, 2)) + event(5, num(9, 4) + num(11, 2))
+		out += b"".join(event(i + 10, num(9, 1) + num(11, 1)) for i in range(70000)) + event(2**61, num(9, 2) + num(11, 1))
+		open("far", "wb").write(out)
+	P
+	devtrace import -o t.db far 2>err
+	devtrace check t.db
+	grep -q "far: 2 events are left out, since their time" err
+	grep -q "far: 2 values of counters are left out" err
+	grep -q "far: 4464 calls are left out, since they are in 65,536 others" err
 	gzip -c a.pftrace >a.gz
 	bad a.gz "decompress it first"
 }
