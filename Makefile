@@ -93,7 +93,7 @@ $(B)/cmd/tui-curses.o: ALL += -DDT_CURSES_SONAME='"$(call soname,libncursesw.so.
 $(B)/cmd/shell-edit.o: ALL += -DDT_EDIT_SONAME='"$(call soname,libedit.so)"'
 $(B)/session/fuse.o: ALL += -DDT_FUSE_SONAME='"$(call soname,libfuse3.so)"'
 $(B)/session/btf.o $(B)/session/bpf.o: ALL += -DDT_BPF_SONAME='"$(call soname,libbpf.so)"'
-$(B)/export/babeltrace.o: ALL += -DDT_BABELTRACE_SONAME='"$(call soname,libbabeltrace2.so)"'
+$(B)/export/babeltrace.o $(B)/import/babeltrace.o: ALL += -DDT_BABELTRACE_SONAME='"$(call soname,libbabeltrace2.so)"'
 
 # loops that every record of a trace goes through: measured, these gain and no others
 $(B)/store/decode.o $(B)/sqlite/store/decode.o $(patsubst %.c,$(B)/%.o,$(wildcard cmd/calls*.c) cmd/json-pieces.c): CFLAGS += -O3

@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* devtrace import: makes a trace file from the format of another tracer. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "analyse/barrelfish.h"
 #include "cmd/new-trace.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
-#include "import/chrome.h"
+#include "import/formats.h"
 #include "import/write.h"
 
 static const char help[] =
-	"usage: devtrace import [-o FILE] TRACE\n"
+	"usage: devtrace import [--program FILE] [-o FILE] TRACE\n"
 	"       devtrace import --barrelfish [--events DEFINITION] [--names TABLE] [-o FILE] DUMP\n"
 	"Makes a trace file from a trace in the format of another tracer. What has no meaning in a "
 	"trace\n"
-	"of devtrace is left out, and said. TRACE is Chrome's JSON.\n"
+	"of devtrace is left out, and said. TRACE is Chrome's JSON, Perfetto's format, what `perf "
+	"script'\n"
+	"prints, a file of XRay, or a folder of uftrace or in the Common Trace Format.\n"
 	"\n"
+	"      --program FILE         names of XRay's functions: the program that was recorded\n"
 	"      --barrelfish           Barrelfish's text dump, of 2011 or later; exporting it "
 	"again\n"
 	"                             gives the same bytes\n"
@@ -30,9 +35,11 @@ static const char help[] =
 	"\"-\" is standard input. A tick of a dump is taken for a nanosecond: it does not say.\n";
 
 struct import {
-	const char *path, *output, *definition, *table; /* the last two may be NULL */
+	const char *path, *output;
+	const char *definition, *table, *program; /* may be NULL */
 	bool barrelfish;
-	FILE *f;
+	FILE *f;    /* NULL: it is a folder, */
+	int folder; /* or -1 */
 	struct dt_new_trace aside;
 	struct dt_definition events;
 	struct dt_applications applications;
@@ -61,27 +68,6 @@ static int make_barrelfish(struct import *m, struct dt_error *e)
 	return dt_store_close(s, e);
 }
 
-/* Says what format a file has, by its first byte that is no blank. */
-static int recognise(struct import *m, struct dt_error *e)
-{
-	int c;
-
-	do
-		c = getc(m->f);
-	while (c == ' ' || c == '\t' || c == '\n' || c == '\r');
-	if (ferror(m->f))
-		return dt_fail(e, "%s: %s", m->path, strerror(errno));
-	ungetc(c, m->f);
-	if (c == '{' || c == '[')
-		return 0;
-	if (c == EOF)
-		return dt_fail(e, "%s: there is nothing in it", m->path);
-	return dt_fail(e,
-		       "%s: this is not a trace that can be imported: Chrome's JSON, which begins "
-		       "with { or [; a dump of Barrelfish needs --barrelfish",
-		       m->path);
-}
-
 static void say_left(const struct import *m, const struct dt_imported *from)
 {
 	for (int i = 0; i < DT_LEFTS; i++) {
@@ -93,40 +79,55 @@ static void say_left(const struct import *m, const struct dt_imported *from)
 			  (unsigned long)from->left[i]);
 		fprintf(stderr, "devtrace: %s: %s\n", m->path, text);
 	}
+	if (from->clock[0])
+		fprintf(stderr, "devtrace: %s: its times are of %s\n", m->path, from->clock);
 	fprintf(stderr, "devtrace: %s: %lu calls and %lu events of %u threads\n", m->output,
 		(unsigned long)from->calls, (unsigned long)from->others, from->threads.n);
 }
 
 static int make_other(struct import *m, struct dt_error *e)
 {
-	struct dt_imported from = {0};
+	struct dt_imported from = {.program = m->program};
+	const char *format = "";
 	int rc;
 
-	if (recognise(m, e))
-		return -1;
-	rc = dt_chrome_read(&from, m->f, m->path, e) ||
-			     dt_imported_write(&from, m->aside.trace, "Chrome's JSON", m->path, e)
-		     ? -1
-		     : 0;
+	rc = m->folder >= 0 ? dt_import_folder(&from, m->folder, m->path, &format, e)
+			    : dt_import_file(&from, m->f, m->path, &format, e);
+	if (!rc)
+		rc = dt_imported_write(&from, m->aside.trace, format, m->path, e);
 	if (!rc)
 		say_left(m, &from);
 	dt_imported_free(&from);
 	return rc;
 }
 
+static int open_input(struct import *m)
+{
+	m->folder = strcmp(m->path, "-") && !m->barrelfish
+			    ? open(m->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+			    : -1;
+	if (m->folder >= 0)
+		return 0;
+	m->f = strcmp(m->path, "-") ? fopen(m->path, "re") : stdin;
+	return m->f ? 0 : -1;
+}
+
 static int import(struct import *m)
 {
-	struct dt_needs needs = {.n = 0};
+	struct dt_needs needs = {.flags = m->program ? DT_NEED_PROGRAMS : 0};
 	struct dt_error e;
 	int status;
 
-	m->f = strcmp(m->path, "-") ? fopen(m->path, "re") : stdin;
-	if (!m->f)
+	if (open_input(m))
 		return dt_cmd_fail("%s: %s", m->path, strerror(errno));
 	if (m->definition && strcmp(m->definition, "-"))
 		dt_needs_add(&needs, DT_NEED_READ, m->definition);
 	if (m->table)
 		dt_needs_add(&needs, DT_NEED_READ, m->table);
+	if (m->program)
+		dt_needs_add(&needs, DT_NEED_READ, m->program);
+	if (m->folder >= 0)
+		dt_needs_add(&needs, DT_NEED_READ, m->path);
 	if (dt_store_check_room(m->output, &e) < 0 ||
 	    dt_new_trace_open(&m->aside, m->output, &needs, &e) < 0)
 		return dt_cmd_fail("%s", e.text);
@@ -137,17 +138,22 @@ static int import(struct import *m)
 	dt_new_trace_close(&m->aside);
 	dt_applications_free(&m->applications);
 	dt_definition_free(&m->events);
-	if (m->f != stdin)
+	if (m->folder >= 0)
+		close(m->folder);
+	else if (m->f != stdin)
 		fclose(m->f);
 	return status;
 }
 
 int dt_cmd_import(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"barrelfish", no_argument, NULL, 1},  {"events", required_argument, NULL, 2},
-		{"names", required_argument, NULL, 3}, {"output", required_argument, NULL, 'o'},
-		{"help", no_argument, NULL, 'h'},      {0}};
+	static const struct option options[] = {{"barrelfish", no_argument, NULL, 1},
+						{"events", required_argument, NULL, 2},
+						{"names", required_argument, NULL, 3},
+						{"program", required_argument, NULL, 4},
+						{"output", required_argument, NULL, 'o'},
+						{"help", no_argument, NULL, 'h'},
+						{0}};
 	struct import m = {.output = DT_DEFAULT_FILE};
 	int o;
 
@@ -162,6 +168,9 @@ int dt_cmd_import(int argc, char **argv)
 		case 3:
 			m.table = optarg;
 			break;
+		case 4:
+			m.program = optarg;
+			break;
 		case 'o':
 			m.output = optarg;
 			break;
@@ -172,8 +181,10 @@ int dt_cmd_import(int argc, char **argv)
 			return dt_cmd_usage("import");
 		}
 	}
-	if (argc - optind != 1 || (!m.barrelfish && (m.definition || m.table))) {
+	if (argc - optind != 1 || (!m.barrelfish && (m.definition || m.table)) ||
+	    (m.barrelfish && m.program)) {
 		dt_cmd_fail(argc - optind != 1 ? "name one file"
+			    : m.program	       ? "--program is not for --barrelfish"
 					       : "--events and --names are for --barrelfish");
 		return dt_cmd_usage("import");
 	}

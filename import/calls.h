@@ -36,6 +36,19 @@ enum dt_import_left {
 	DT_LEFT_SECTIONS,
 	DT_LEFT_LOST,
 	DT_LEFT_OPEN_END,
+	DT_LEFT_NO_NAME,
+	DT_LEFT_NO_CLOCK,
+	DT_LEFT_PACKETS,
+	DT_LEFT_PACKED,
+	DT_LEFT_LEGACY,
+	DT_LEFT_KERNEL,
+	DT_LEFT_SWITCHES,
+	DT_LEFT_NO_END,
+	DT_LEFT_BACK,
+	DT_LEFT_KERNEL_FILES,
+	DT_LEFT_FRAMES,
+	DT_LEFT_LINES,
+	DT_LEFT_NUMBERS,
 	DT_LEFTS
 };
 
@@ -61,6 +74,17 @@ struct dt_import_item {
 	uint8_t kind; /* enum dt_import_kind */
 };
 
+/* From `ns' on a thread runs on a core. */
+struct dt_import_switch {
+	int64_t ns;
+	/* numbers in `threads', + 1; 0: none, or it is not known */
+	uint32_t to, from;
+	uint32_t order; /* in the file */
+	uint16_t core;
+	bool preempted; /* the one that ran before could have gone on */
+};
+
+#define DT_IMPORT_CORES	  4096u	 /* at most */
 #define DT_IMPORT_DEEPEST 65536u /* calls within each other, at most */
 
 /* Zeroed: nothing. */
@@ -75,6 +99,10 @@ struct dt_imported {
 	uint32_t thread_names, process_names; /* elements */
 	struct dt_import_item *item;
 	size_t n, size;
+	struct dt_import_switch *change; /* switches */
+	size_t changes, changes_size;
+	const char *program;	/* the caller's: has the names of XRay's functions; NULL: none */
+	char clock[48];		/* of which the times are; "": the file does not say */
 	uint64_t calls, others; /* that were written */
 	uint64_t left[DT_LEFTS];
 };
@@ -85,8 +113,13 @@ int dt_imported_add(struct dt_imported *m, const struct dt_import_item *x, struc
 /* Returns the number of a thread, by the texts that the file has for it and its process. */
 int64_t dt_imported_thread(struct dt_imported *m, const char *pid, const char *tid,
 			   struct dt_error *e);
+int64_t dt_imported_thread_of(struct dt_imported *m, int32_t pid, int32_t tid, struct dt_error *e);
+/* Adds a switch, whose order it sets; one of a core beyond DT_IMPORT_CORES is counted as left out.
+ */
+int dt_imported_switch(struct dt_imported *m, const struct dt_import_switch *x, struct dt_error *e);
 int dt_imported_name_thread(struct dt_imported *m, uint32_t thread, const char *name,
 			    struct dt_error *e);
+bool dt_imported_thread_is_named(const struct dt_imported *m, uint32_t thread);
 int dt_imported_name_process(struct dt_imported *m, const char *pid, const char *name,
 			     struct dt_error *e);
 

@@ -37,6 +37,37 @@ const char *dt_import_left_words(enum dt_import_left kind)
 		[DT_LEFT_LOST] = "%lu notes of lost records are left out: calls near them may be "
 				 "wrong",
 		[DT_LEFT_OPEN_END] = "%lu closing bracket is missing: the file may be cut off",
+		[DT_LEFT_NO_NAME] = "%lu names are not in the file, as when its beginning was "
+				    "overwritten: their numbers are shown",
+		[DT_LEFT_NO_CLOCK] =
+			"%lu events are left out, since no reading of clocks says what "
+			"their clock is to that of the others",
+		[DT_LEFT_PACKETS] =
+			"%lu packets have data of other kinds, as settings, statistics, "
+			"samples or memory, which is left out",
+		[DT_LEFT_PACKED] = "%lu groups of packets are compressed, and left out: decompress "
+				   "the file first (traceconv decompress_packets)",
+		[DT_LEFT_LEGACY] = "%lu events are left out, since they have the form that "
+				   "legacy_event describes",
+		[DT_LEFT_KERNEL] = "%lu events of the kernel other than switches are left out",
+		[DT_LEFT_SWITCHES] =
+			"%lu switches are left out, since their core is none, or beyond "
+			"the 4,096th",
+		[DT_LEFT_NO_END] = "%lu calls have no end in the file: they end when their caller "
+				   "goes on",
+		[DT_LEFT_BACK] =
+			"%lu records are earlier than those before them: they are put where "
+			"those are",
+		[DT_LEFT_FRAMES] =
+			"%lu callers in the stacks of samples are left out: of each sample "
+			"only the innermost function is kept",
+		[DT_LEFT_LINES] = "%lu lines are left out, since they are not understood",
+		[DT_LEFT_NUMBERS] =
+			"%lu file has functions without names, by number: give the program "
+			"that was recorded (--program)",
+		[DT_LEFT_KERNEL_FILES] =
+			"%lu files of the kernel's functions and of other events are "
+			"left out",
 	};
 
 	return words[kind];

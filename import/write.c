@@ -12,6 +12,7 @@
 #define CODE	 0x400000000000ull
 #define EVENTS	 0x500000000000ull
 #define MESSAGES 0x600000000000ull
+#define SWITCHES 0x700000000000ull
 /* an address behind its beginning: of an entry's record, and of an exit's */
 #define ENTRY	       8u
 #define EXIT	       16u
@@ -263,10 +264,53 @@ static int put_records(struct writing *w, const struct dt_import_records *from)
 	return rc;
 }
 
+static int by_core(const void *pa, const void *pb)
+{
+	const struct dt_import_switch *a = pa, *b = pb;
+
+	if (a->core != b->core)
+		return (a->core > b->core) - (a->core < b->core);
+	return a->ns != b->ns ? (a->ns > b->ns) - (a->ns < b->ns)
+			      : (a->order > b->order) - (a->order < b->order);
+}
+
+/* Puts the switches, each core's into a ring of its own. */
+static int put_switches(struct writing *w)
+{
+	struct dt_imported *m = w->m;
+	struct dt_record *batch = malloc(BATCH * sizeof(*batch));
+	size_t n = 0;
+	int rc = batch ? 0 : dt_fail(w->e, "out of memory");
+
+	if (m->changes)
+		qsort(m->change, m->changes, sizeof(*m->change), by_core);
+	for (size_t i = 0; !rc && i < m->changes; i++) {
+		const struct dt_import_switch *x = &m->change[i];
+		uint32_t to = x->to ? w->number[x->to - 1] : DT_NO_TID;
+		uint32_t from = x->from ? w->number[x->from - 1] : DT_NO_TID;
+
+		batch[n++] = (struct dt_record){
+			.ticks = (uint64_t)(x->ns + w->shift),
+			.pc = SWITCHES,
+			.tid = to,
+			.kind = DT_SWITCH,
+			.flags = x->preempted ? 4 | DT_PREEMPTED : 4,
+			.value = {to, 0, to == DT_NO_TID ? 0 : dt_store_pid(w->s, to),
+				  from | (uint64_t)x->preempted << 32}};
+		if (n == BATCH || i + 1 == m->changes || x[1].core != x->core) {
+			rc = dt_store_put(w->s, x->core, batch, n, 0, w->e);
+			n = 0;
+		}
+	}
+	free(batch);
+	m->others += m->changes;
+	return rc;
+}
+
 /* Keeps in the file what was left out, a line for each kind, for who only has the file. */
 static int put_left(struct writing *w, const char *format)
 {
-	char text[4096], origin[32];
+	char text[8192], origin[32];
 	size_t n = 0;
 
 	text[0] = '\0';
@@ -278,6 +322,8 @@ static int put_left(struct writing *w, const char *format)
 		n += dt_format(text + n, sizeof(text) - n, dt_import_left_words(i),
 			       (unsigned long)w->m->left[i]);
 	}
+	if (w->m->clock[0] && dt_store_meta(w->s, "imported_clock", w->m->clock, w->e))
+		return -1;
 	return dt_store_meta(w->s, "imported", format, w->e) ||
 			       dt_store_meta(w->s, "imported_origin", origin, w->e) ||
 			       (n && dt_store_meta(w->s, "imported_left", text, w->e))
@@ -285,18 +331,27 @@ static int put_left(struct writing *w, const char *format)
 		       : 0;
 }
 
+static int64_t first_time(const struct dt_imported *m, const struct dt_import_records *r)
+{
+	int64_t first = r->n ? r->record[0].ns : INT64_MAX;
+
+	for (size_t i = 0; i < m->changes; i++)
+		first = m->change[i].ns < first ? m->change[i].ns : first;
+	return first;
+}
+
 static int write_all(struct writing *w, const char *format, const char *from)
 {
 	struct dt_import_records records = {0};
 	int rc = dt_import_nest(w->m, &records, w->e);
 
-	if (!rc && !records.n)
+	if (!rc && !records.n && !w->m->changes)
 		rc = dt_fail(w->e, "%s: there are no calls or events in it that can be imported",
 			     from);
 	if (!rc) {
-		w->shift = 1 - records.record[0].ns;
+		w->shift = 1 - first_time(w->m, &records);
 		rc = put_threads(w) || name_events(w) || put_records(w, &records) ||
-				     put_left(w, format)
+				     put_switches(w) || put_left(w, format)
 			     ? -1
 			     : 0;
 	}

@@ -199,7 +199,8 @@ print("[" + ",".join("{\"ph\":\"X\",\"name\":\"f%d\",\"ts\":%d,\"dur\":0.5}" % (
 	uftrace dump --chrome -d data >u.json
 	devtrace import -o u.db u.json
 	devtrace check u.db
-	uftrace report -d data -f call | awk 'NR > 2 { print $2 "," $1 }' | sort >want
+	# linux:schedule: on a busy machine
+	uftrace report -d data -f call | awk 'NR > 2 && $2 !~ /^linux:/ { print $2 "," $1 }' | sort >want
 	grep -qx "fib,465" want
 	rows u.db "SELECT function, count(*) FROM calls GROUP BY 1" | tail -n +2 | sort | diff - want
 	# and as long, to the nanosecond

@@ -215,8 +215,44 @@ names() {
 	PY
 }
 
+# A folder as one input: each file with its name and length.
+folder() {
+	printf '\1'
+	(cd "$1" && shift && python3 -c 'import struct, sys
+for p in sys.argv[1:]:
+    b = open(p, "rb").read()[:65535]
+    sys.stdout.buffer.write(p.encode() + b"\n" + struct.pack("<H", len(b)) + b)' "$@")
+}
+
+imports() {
+	local i
+	for i in 1 2; do
+		python3 test/cases/perfetto-write.py $i 60 "$work/p"
+		{ printf '\0' && cat "$work/p"; } >"$to/perfetto$i"
+	done
+	put json '\0[{"ph":"B","name":"a","ts":1},{"ph":"C","name":"c","ts":1,"args":{"x":1.5}},{"ph":"E","ts":3},{"ph":"s","id":1,"ts":4},{"ph":"X","name":"b","ts":1,"dur":3}]'
+	put perf '\0my prog 12/13 [001]  5.000001:          1 sched:sched_switch: prev_comm=my prog prev_pid=13 prev_state=S ==> next_comm=x next_pid=0\nx     0/0 [001] d..2.    5.000002001: sched:sched_switch: x:0 [120] R ==> my prog:13 [120]\nmy prog 12/13 [001] 5.1: 250000 cycles:u: \n\t  401136 main+0x13 (/tmp/a)\n\t 1 b (c)\n\nx 1 5.2: syscalls:sys_enter_read: fd: 0x3\nx 1 5.3: cycles: 12 f+0x1 (d)\n'
+	# XRay's two kinds: a call, a note
+	{ printf '\0\3\0\0\0\0\0\0\0\0\312\232\73\0\0\0\0' && head -c 16 /dev/zero
+		printf '\0\0\0\0\1\0\0\0\1\0\0\0\0\0\0\0\5\0\0\0\6\0\0\0' && head -c 8 /dev/zero
+		printf '\0\0\0\1\1\0\0\0\2\0\0\0\0\0\0\0\5\0\0\0\6\0\0\0' && head -c 8 /dev/zero; } >"$to/xray"
+	{ printf '\0\5\0\1\0\0\0\0\0\0\312\232\73\0\0\0\0' && head -c 16 /dev/zero
+		printf '\17\50\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\5\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+		printf '\23\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\7\0\0\0\0\0\0\0\0\0\0\0\0'
+		printf '\20\0\0\0\5\0\0\0\13\2\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0ab\22\0\0\0\5\0\0\0'; } >"$to/flight"
+	mkdir "$work/u"
+	printf 'SESS timestamp=1.000000000 pid=1 sid=ab exename="/x"\nTASK timestamp=1.0 tid=1 pid=1\nFORK timestamp=1.1 pid=2 ppid=1\nDLOP timestamp=1.2 tid=1 sid=ab base=20000 libname="/l"\n' >"$work/u/task.txt"
+	printf '1000-2000 r-xp 00000000 00:00 0   /x build-id:00\n' >"$work/u/sid-ab.map"
+	printf '# symbols: 2\n0000000000000010 T f\n0000000000000020 P g\n0000000000000030 ? __end\n' | tee "$work/u/x.sym" >"$work/u/l.sym"
+	printf 'Ftrace!\0\4\0\0\0\50\0\1\2\40\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >"$work/u/info"
+	printf '\1\0\0\0\0\0\0\0\50\0\20\20\0\0\0\0\2\0\0\0\0\0\0\0\154\0\40\20\0\0\0\0abcdefgh\3\0\0\0\0\0\0\0\151\0\40\20\0\0\0\0\4\0\0\0\0\0\0\0\51\0\20\20\0\0\0\0' | tee "$work/u/1.dat" >"$work/u/2.dat"
+	printf '\16\0\0\0\0\40\30\0\1\0\0\0\1\0\0\0\2\0\0\0\0\0\0\0\16\0\0\0\0\0\30\0\1\0\0\0\1\0\0\0\3\0\0\0\0\0\0\0' >"$work/u/perf-cpu0.dat"
+	folder "$work/u" info task.txt sid-ab.map x.sym l.sym 1.dat 2.dat perf-cpu0.dat >"$to/uftrace"
+}
+
 case $name in
 apart) told ;;
+import) imports ;;
 jit) names ;;
 dump) dumps ;;
 page) requests ;;
