@@ -50,6 +50,10 @@
 	"      --budget=SHARE         recording may cost so much of the program's processor time (5%):\n"   \
 	"                             functions that cost most are switched off for a time, and the\n"      \
 	"                             file says when\n"                                                     \
+	"      --sockets              what libc's functions do with sockets, whoever calls them, and\n"     \
+	"                             the sockets' addresses: devtrace merge finds from bytes of TCP\n"     \
+	"                             connections how two machines' clocks were. Without -F, only\n"        \
+	"                             these are traced\n"                                                   \
 	"      --pong=ADDRESS:PORT    answer exchanges that another machine's session makes by --ping,\n"   \
 	"      --ping=ADDRESS:PORT    so that devtrace merge can bring the two clocks together\n"           \
 	"  -o, --output=FILE          the trace file (devtrace.db)\n"                                       \
@@ -186,7 +190,7 @@ static int attach(struct dt_trace_command *c, char **pids)
 	if (!c->detach && !o->output)
 		o->output = DEFAULT_FILE;
 	o->idle = c->detach && !o->select.n && !o->points && !o->arguments && !o->libcalls &&
-		  !o->output;
+		  !o->sockets && !o->output;
 	if (c->detach && !o->output) { /* -p is for the log; the rings' policy follows from it */
 		c->log_policy = c->policy ? o->policy : DT_OVERWRITE;
 		o->policy = c->log_policy == DT_WAIT ? DT_WAIT : DT_DROP;
