@@ -94,6 +94,7 @@ static const char record_usage[] =
 
 static const char attach_usage[] =
 	"usage: devtrace attach [OPTION]... PID...; devtrace attach -k[PATTERN]\n"
+	"       devtrace attach --hosts=HOST:PID[+PID]...,... [OPTION]...\n"
 	"Traces running processes until they end, or Ctrl-C; or the kernel alone.\n\n"
 	"  -d, --detach               go on in the background: prints the session's name; "
 	"'devtrace ctl'\n"
@@ -101,7 +102,11 @@ static const char attach_usage[] =
 	"and -o) and when to\n"
 	"                             quit; without -o its records stay in its log, "
 	"for\n"
-	"                             'devtrace cat -s'\n" OPTIONS;
+	"                             'devtrace cat -s'\n"
+	"      --hosts=HOST:PID,...   trace these processes of these machines, and make one trace\n"
+	"                             of all; -o is a folder for it (devtrace-machines(7))\n"
+	"  -e, --ssh=COMMAND          with --hosts: instead of 'ssh %h': 'docker exec -i %h sh -c'\n"
+	"      --remote=COMMAND       with --hosts: instead of 'devtrace' there\n" OPTIONS;
 
 static const char run_usage[] =
 	"usage: devtrace [OPTION]... PROG [ARG]...\n"
@@ -144,14 +149,14 @@ static int trace(struct dt_trace_command *c, int argc, char **argv, const char *
 			"'devtrace calls' and 'report', which print the trace\n");
 		return 2;
 	}
-	if (!c->here && run == attach && (c->hosts || c->by || c->remote)) {
+	if (run == attach && c->hosts && c->detach) {
 		fprintf(stderr,
-			"devtrace: --hosts, --ssh and --remote are for 'devtrace record'\n");
+			"devtrace: -d is for processes of this machine: not with --hosts\n");
 		return 2;
 	}
 	/* only the kernel is traced: for all processes */
 	c->options.everybody = c->options.kernel && first == argc && run == attach;
-	if (first == argc && !c->options.everybody) {
+	if (first == argc && !c->options.everybody && (run != attach || !c->hosts)) {
 		fprintf(stderr, "devtrace: which %s?\n%s", what, c->usage);
 		return 2;
 	}
@@ -177,7 +182,7 @@ static int record(int argc, char **argv, bool here)
 int dt_cmd_record(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "--here"))
-		return dt_trace_here(argc - 1, argv + 1, record);
+		return dt_trace_here(argc - 1, argv + 1, "record", record);
 	return record(argc, argv, false);
 }
 
@@ -198,14 +203,22 @@ static int attach(struct dt_trace_command *c, char **pids)
 	return dt_trace_processes(c, pids);
 }
 
-int dt_cmd_attach(int argc, char **argv)
+static int attach_to(int argc, char **argv, bool here)
 {
 	struct dt_trace_command c = {.name = "attach",
 				     .usage = attach_usage,
 				     .options = {.policy = DT_WAIT},
-				     .summary = true};
+				     .summary = true,
+				     .here = here};
 
 	return trace(&c, argc, argv, "process", attach);
+}
+
+int dt_cmd_attach(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "--here"))
+		return dt_trace_here(argc - 1, argv + 1, "attach", attach_to);
+	return attach_to(argc, argv, false);
 }
 
 /* Paths of the trace that `devtrace PROG' prints and does not keep, and of SQLite's beside it. */
@@ -332,7 +345,8 @@ int dt_cmd_run(int argc, char **argv)
 		return first == -1 ? 0 : 2;
 	if (c.hosts || c.by || c.remote) {
 		fprintf(stderr,
-			"devtrace: --hosts, --ssh and --remote are for 'devtrace record'\n");
+			"devtrace: --hosts, --ssh and --remote are for 'devtrace record' and "
+			"'devtrace attach'\n");
 		return 2;
 	}
 	if (first == argc) {
