@@ -108,17 +108,17 @@ def connection(alpha, beta, i, t, fault, processes):
 	t += 100000
 	for turn in range(6):
 		total = random.randint(1, 9000)
-		there = stream(t, total, 4000)
+		there = stream(t, total + (6000 if fault == "threads" else 0), 100000 if fault == "threads" else 4000)
 		got = receive(there, delay, t)
 		back = stream(got[-1][1] + 1000, random.randint(1, 20000), 3000)
 		come = receive(back, delay, there[-1][1] + 100)
 		hole = fault == "hole" and turn == 2
 		for k, (b, e, n) in enumerate(there):
 			if not (hole and k == 0) and not (fault == "late" and not turn):
-				other = n // 2 if fault == "threads" else 0
-				alpha.call(c, "send", b, e, (fd, 0x7000, n + 5 * (k % 3), 0x4000), n - other)
-				if other:
-					alpha.call(c + 200, "send", b + 100, e - 100, (fd, 0x7000, other, 0), other)
+				# of two threads the first one's call ends after the second one's, which began much later
+				first = fault == "threads" and k % 2 == 0 and k + 1 < len(there)
+				alpha.call(c + 200 if first else c, "send", b, there[k + 1][1] + 300 if first else e,
+					(fd, 0x7000, n + 5 * (k % 3), 0x4000), n)
 		who, which = (s, gd) if turn < 3 else (s + 200, gd) if fault == "fork" else \
 			(s, gd + 50) if fault == "dup" else (s, gd)
 		if fault == "fork" and turn == 3:
