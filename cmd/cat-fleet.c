@@ -64,8 +64,8 @@ static void put_host_json(struct dt_out *o, const struct dt_fleet_merge *m, uint
 	dt_json_member(o, ", \"host\": ", m->fleet->host[host].name);
 	begin = p = dt_out_room(o, DT_JSON_PIECE);
 	p = put_signed(p, ", \"fleet_ns\": ", at->t - m->zero, true);
-	p = put_signed(p, ", \"early_ns\": ", at->early - m->zero - DT_ALIGN_NS, early);
-	p = put_signed(p, ", \"late_ns\": ", at->late - m->zero + DT_ALIGN_NS, late);
+	p = put_signed(p, ", \"early_ns\": ", early ? at->early - m->zero - DT_ALIGN_NS : 0, early);
+	p = put_signed(p, ", \"late_ns\": ", late ? at->late - m->zero + DT_ALIGN_NS : 0, late);
 	dt_out_used(o, (size_t)(stpcpy(p, "}\n") - begin));
 }
 

@@ -160,10 +160,11 @@ static int trace(struct dt_trace_command *c, int argc, char **argv, const char *
 		fprintf(stderr, "devtrace: which %s?\n%s", what, c->usage);
 		return 2;
 	}
-	if (!c->here && (c->hosts || c->by || c->remote))
-		return dt_trace_hosts(c, argc, argv, first);
 	c->options.keep_old = !c->options.output || strcmp(c->options.output, DEFAULT_FILE) == 0;
-	status = run(c, argv + first);
+	if (!c->here && (c->hosts || c->by || c->remote))
+		status = dt_trace_hosts(c, argc, argv, first);
+	else
+		status = run(c, argv + first);
 	dt_selection_clear(&c->options.select);
 	return status;
 }

@@ -361,7 +361,6 @@ fail:
 	dt_session_device_free(s);
 	dt_kernel_close(s->kernel);
 	dt_switches_close(s->switches);
-	dt_socket_names_free(s->socket_names);
 	dt_throttle_free(s->throttle);
 	free(s->offset);
 	dt_domains_free(s);
@@ -442,6 +441,7 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 	dt_switches_close(s->switches);
 	dt_ping_free(s->ping);
 	dt_ping_free(s->pong);
+	dt_socket_names_free(s->socket_names);
 	dt_throttle_free(s->throttle);
 	free(s->offset);
 	dt_domains_free(s);
