@@ -158,7 +158,9 @@ nothing_left() {
 		DEVTRACE_HOST=$n ip netns exec dt$n$KEY ./slow 2000 runs 3>&- &
 		pids+=($!)
 	done
-	at=a:${pids[0]},b:${pids[1]}
+	DEVTRACE_HOST=a ./slow 2000 runs 3>&- &
+	pids+=($!)
+	at=a:${pids[0]}+${pids[2]},b:${pids[1]}
 	"$dt" attach --hosts "$at,gone:999999999" -e ./enter --remote "$dt" -F work >said 2>&1 3>&- &
 	# both are recorded, and the third one has said why it is not
 	for _ in $(seq 100); do
@@ -169,7 +171,7 @@ nothing_left() {
 	kill -INT $!
 	wait $! || status=$?
 	cat said
-	for n in 0 1; do
+	for n in 0 1 2; do
 		# nothing has happened to them
 		kill -0 "${pids[$n]}"
 		kill "${pids[$n]}"
@@ -177,11 +179,11 @@ nothing_left() {
 	for n in a b; do ip netns del dt$n$KEY; done
 	[ "$status" = 1 ]
 	grep -q '^devtrace: 1 of 3 hosts have no trace here' said
-	"$dt" sql --csv -n fleet/fleet.db "SELECT host, count(*) > 40, count(DISTINCT function) FROM calls GROUP BY 1" | tr -d '\r' >each
-	[ "$(cat each)" = $'a,1,1\nb,1,1' ]
+	"$dt" sql --csv -n fleet/fleet.db "SELECT host, count(*) > 40, count(DISTINCT process) FROM calls GROUP BY 1" | tr -d '\r' >each
+	[ "$(cat each)" = $'a,1,2\nb,1,1' ]
 	# numbers go up by one: each call was recorded once
-	for n in a b; do
-		"$dt" calls fleet/$n.db | grep -o 'work(n=[0-9]*)' | tr -dc '0-9\n' | awk 'NR > 1 && $1 != last + 1 { exit 1 } { last = $1 }'
+	for n in 0 1 2; do
+		"$dt" calls --thread "${pids[$n]}" fleet/$([ $n = 1 ] && echo b || echo a).db | grep -o 'work(n=[0-9]*)' | tr -dc '0-9\n' | awk 'NR > 1 && $1 != last + 1 { exit 1 } { last = $1 }'
 	done
 	nothing_left
 }

@@ -94,7 +94,7 @@ def receive(sends, delay, t):
 
 
 def connection(alpha, beta, i, t, fault, processes):
-	c, s = 100 + i, 500 + i		# threads
+	c, s = (100, 500) if fault == "again" else (100 + i, 500 + i)	# threads
 	fd, gd = (5, 6) if fault == "again" else (5 + i, 6 + i)
 	client = f"10.9.0.1:{40000 + (0 if fault == 'reuse' else i)}"
 	delay = lambda: 15000 + int(random.expovariate(1 / 8000))
@@ -156,7 +156,7 @@ def main(folder, seed, fault=""):
 	alpha, beta = Side("alpha"), Side("beta")
 	processes = []
 	if fault == "threads":
-		processes += [(alpha, f"process {100 + i} 1 {alpha.clock(0)} 0 0 /bin/x x\nthread {300 + i} x") for i in range(8)]
+		processes += [(alpha, f"process {100 + i} 1 {alpha.clock(0)} 0 0 /bin/x x\nin {100 + i}\nthread {300 + i} x") for i in range(8)]
 	for side, first in ((alpha, 100), (beta, 500)):
 		for i in range(first == 100, 8):
 			processes.append((side, f"process {first + i} 1 {side.clock(0)} 0 0 /bin/x x"))
