@@ -109,7 +109,7 @@ networks() {
 	local n
 	[ "$(id -u)" = 0 ] || skip "namespaces need root"
 	a=dts$$a b=dts$$b
-	echo $a $b >namespaces
+	echo $a $b >>namespaces
 	ip netns add $a && ip netns add $b || skip "no network namespaces here"
 	ip link add veth0 netns $a type veth peer name veth0 netns $b
 	for n in $a $b; do
@@ -121,7 +121,8 @@ networks() {
 # shifted: merges t.db, and u.db as of a machine whose counter is 10,000,000,000 ticks ahead and 50 ppm faster; what
 # merge has said is in $output, and what merge.py says of each record's time in $checked
 shifted() {
-	for n in $(cat namespaces); do ip netns del "$n"; done
+	ip netns del $a
+	ip netns del $b
 	"$dt" check -q t.db
 	"$dt" check -q u.db
 	cp u.db v.db
