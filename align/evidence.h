@@ -15,6 +15,7 @@ enum dt_evidence_kind {
 	DT_EVIDENCE_MARKER,   /* somebody said so */
 	DT_EVIDENCE_REALTIME, /* two machines' real times, with bounds of their errors */
 	DT_EVIDENCE_MESSAGE,  /* of the traced programs */
+	DT_EVIDENCE_STREAM,   /* bytes of a TCP connection of the traced programs */
 	DT_EVIDENCE_PING,     /* an exchange for this purpose */
 };
 

@@ -16,10 +16,12 @@ struct dt_fleet_source {
 	bool single;
 };
 
-/* Gives a time of the fleet: a length of time, from the first record on. False: reported. */
-static bool parse(const struct dt_fleet_merge *m, const char *text, int64_t *t)
+/* Gives a time of the fleet: a length of time, from the first record on, which is at zero. False:
+ * reported. */
+static bool parse(const struct dt_fleet *f, struct dt_reader **reader, int64_t zero,
+		  const char *text, int64_t *t)
 {
-	const struct dt_reader *r = m->reader[m->fleet->reference];
+	const struct dt_reader *r = reader[f->reference];
 	size_t n = strlen(text);
 	uint64_t ticks;
 
@@ -31,7 +33,7 @@ static bool parse(const struct dt_fleet_merge *m, const char *text, int64_t *t)
 	}
 	if (!dt_cmd_duration(r, text, &ticks))
 		return false;
-	*t = m->zero + (int64_t)((double)ticks * dt_reader_ns_per_tick(r) * DT_ALIGN_NS);
+	*t = zero + (int64_t)((double)ticks * dt_reader_ns_per_tick(r) * DT_ALIGN_NS);
 	return true;
 }
 
@@ -60,34 +62,58 @@ static int fill(struct dt_fleet_merge *m, uint32_t host, struct dt_error *e)
 	return 0;
 }
 
+bool dt_fleet_range(const struct dt_fleet *f, struct dt_reader **reader,
+		    const struct dt_range_options *when, uint32_t host,
+		    struct dt_reader_range *range)
+{
+	int64_t zero = dt_fleet_begin(f), from, to;
+
+	if ((when->from && !parse(f, reader, zero, when->from, &from)) ||
+	    (when->to && !parse(f, reader, zero, when->to, &to)))
+		return false;
+	if (when->from)
+		range->from = dt_fleet_ticks_at(f, host, from);
+	if (when->to)
+		range->to = dt_fleet_ticks_at(f, host, to + 1) - 1;
+	/* a range that ends at 0 has no end */
+	if (when->to && !range->to)
+		range->to = 1;
+	return true;
+}
+
+bool dt_fleet_window(struct dt_fleet_window *w, const struct dt_fleet *f, struct dt_reader **reader,
+		     const struct dt_range_options *when, uint32_t host)
+{
+	struct dt_reader_range range = {.from = 0};
+
+	if (!dt_fleet_range(f, reader, when, host, &range))
+		return false;
+	dt_format(w->from, sizeof(w->from), "%lu", (unsigned long)range.from);
+	dt_format(w->to, sizeof(w->to), "%lu", (unsigned long)range.to);
+	w->when = (struct dt_range_options){.from = when->from ? w->from : NULL,
+					    .to = when->to ? w->to : NULL};
+	return true;
+}
+
 int dt_fleet_merge_begin(struct dt_fleet_merge *m, const struct dt_fleet *f,
 			 struct dt_reader **reader, const struct dt_range_options *when,
 			 bool single)
 {
 	const struct dt_fleet_host *r = &f->host[f->reference];
-	int64_t from, to;
 	struct dt_error e;
 
 	*m = (struct dt_fleet_merge){.fleet = f, .reader = reader};
 	m->source = calloc(f->hosts, sizeof(*m->source));
 	if (!m->source)
 		return dt_cmd_fail("out of memory");
-	m->zero = from = dt_fleet_begin(f);
-	to = INT64_MAX;
+	m->zero = dt_fleet_begin(f);
 	if (!dt_reader_realtime(reader[f->reference], r->zero, &m->realtime))
 		m->realtime = 0;
-	if ((when->from && !parse(m, when->from, &from)) || (when->to && !parse(m, when->to, &to)))
-		return 2;
 	for (uint32_t i = 0; i < f->hosts; i++) {
 		struct dt_reader_range range = {.order = DT_BY_TIME, .values = true};
 
-		if (when->from)
-			range.from = dt_fleet_ticks_at(f, i, from);
-		if (when->to)
-			range.to = dt_fleet_ticks_at(f, i, to + 1) - 1;
-		/* a range that ends at 0 has no end */
-		if (when->to && !range.to)
-			range.to = 1;
+		if (!dt_fleet_range(f, reader, when, i, &range))
+			return 2;
 		m->source[i].first = INT64_MIN;
 		m->source[i].single = single;
 		if (dt_reader_start(reader[i], &range, &e) || fill(m, i, &e))

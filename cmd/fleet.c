@@ -95,6 +95,27 @@ static void say_break(const struct dt_fleet *f, const struct dt_fleet_break *b)
 			length(text[1], (double)b->step / DT_ALIGN_NS, true), b->text);
 }
 
+/* Says which TCP connections are of no use, and why. */
+static void say_streams(const struct dt_fleet_streams *s)
+{
+	if (s->unclear)
+		dt_cmd_fail(
+			"note: of the TCP connections between these machines %lu are evidence, %lu are not: "
+			"as many bytes have to be received by calls in the one trace as were sent by calls in "
+			"the other, from the connection's beginning to its end (record --sockets)",
+			(unsigned long)s->used, (unsigned long)s->unclear);
+	if (s->nameless)
+		dt_cmd_fail(
+			"note: of %lu ends of TCP connections the traces do not say whose they are: "
+			"record --sockets asks for the addresses of those that last for some "
+			"milliseconds; also those count of which getsockname() was recorded",
+			(unsigned long)s->nameless);
+	if (s->alike)
+		dt_cmd_fail("note: %lu ends of TCP connections are not used, since others have the "
+			    "same addresses: it is not known which belongs to which",
+			    (unsigned long)s->alike);
+}
+
 void dt_fleet_print(const struct dt_fleet *f, struct dt_reader **reader)
 {
 	printf("%-16s %12s  %18s  %14s  %14s  %9s  %s\n", "host", "records", "wall clock ahead",
@@ -104,6 +125,7 @@ void dt_fleet_print(const struct dt_fleet *f, struct dt_reader **reader)
 	fflush(stdout);
 	for (size_t i = 0; i < f->breaks; i++)
 		say_break(f, &f->broken[i]);
+	say_streams(&f->streams);
 	for (uint32_t i = 0; i < f->hosts; i++)
 		if (!f->clock[f->host[i].clock].known)
 			dt_cmd_fail(

@@ -26,6 +26,19 @@ void dt_fleet_close_all(struct dt_fleet *f, struct dt_reader **reader);
 /* Says of each host whose records were lost, how many. */
 void dt_fleet_say_lost(const struct dt_fleet *f, struct dt_reader **reader);
 
+/* Gives the range of a host's trace that is between two times of the fleet, which count from its
+ * first record on. False: reported. */
+bool dt_fleet_range(const struct dt_fleet *f, struct dt_reader **reader,
+		    const struct dt_range_options *when, uint32_t host,
+		    struct dt_reader_range *range);
+/* The same as options for one trace, in ticks; `when' leads to the texts. */
+struct dt_fleet_window {
+	char from[24], to[24];
+	struct dt_range_options when;
+};
+bool dt_fleet_window(struct dt_fleet_window *w, const struct dt_fleet *f, struct dt_reader **reader,
+		     const struct dt_range_options *when, uint32_t host);
+
 /* The records of all hosts in the order in which they are drawn. */
 struct dt_fleet_merge {
 	const struct dt_fleet *fleet;

@@ -15,6 +15,12 @@ static const char *name_of(const struct graph *k, uint32_t function)
 	return info && *info->name ? info->name : "?";
 }
 
+static void put_host(const struct graph *k)
+{
+	if (k->host)
+		dt_object_text("host", k->host);
+}
+
 static void print_sum(struct graph *k, uint32_t function, const struct dt_graph_sum *s, uint64_t of,
 		      bool self)
 {
@@ -61,6 +67,7 @@ static void print_tree(struct graph *k, const struct branch *b, uint32_t parent,
 		if (dt_graph_is_small(k, &t->sum[c], b->total))
 			break;
 		dt_object_begin(b->type);
+		put_host(k);
 		if (b->function)
 			dt_object_text("of", name_of(k, b->function));
 		dt_object_number("depth", level);
@@ -84,6 +91,7 @@ void dt_graph_print_json(struct graph *k)
 				    below = {&k->graph.below[i], "callee", f, s.total};
 
 		dt_object_begin("function");
+		put_host(k);
 		print_sum(k, f, &s, k->graph.self, true);
 		dt_object_end();
 		print_tree(k, &above, 1, 1);

@@ -38,6 +38,9 @@ struct graph {
 	bool cut;	      /* some levels below DEEPEST were not printed */
 	bool waits;	      /* the trace has switches: it is known what was waiting */
 	enum form form;
+	bool by_host;	  /* --by host: a graph for each machine of a fleet */
+	const char *host; /* whose graph this is; NULL: it is not of a fleet */
+	bool has_focus;	  /* some of the functions that are asked for are there */
 	struct dt_terminal terminal;
 	/* of the text: the columns that are printed, and how much room names have (0: all) */
 	bool column[DT_GRAPH_COLUMNS];
@@ -57,6 +60,11 @@ bool dt_graph_is_small(const struct graph *k, const struct dt_graph_sum *s, uint
  * because of DEEPEST, and notes it in k->cut when there are any. */
 bool dt_graph_is_too_deep(struct graph *k, const struct dt_graph_tree *t, uint32_t parent,
 			  uint64_t level);
+/* Makes the graph of k->reader, and prints it; word: functions. Returns the exit status. With
+ * k->host, functions that are not there are left out. */
+int dt_graph_run(struct graph *k, char **word, int words);
+/* Makes and prints a graph for each machine of a fleet. Returns the exit status. */
+int dt_graph_fleet(struct graph *k, const char *path, char **word, int words);
 /* Each prints the graph on standard output; the last one, for Graphviz, returns the exit status. */
 void dt_graph_print_text(struct graph *k);
 void dt_graph_print_json(struct graph *k);

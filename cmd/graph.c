@@ -31,6 +31,7 @@ static const char help[] =
 	"      --from TIME        begin there: 1.5ms after the first record, or a number of ticks\n"
 	"      --to TIME          end there\n"
 	"      --subtract         times without what recording cost\n"
+	"      --by host          of a fleet: a graph for each machine, with its own times\n"
 	"      --dot              for Graphviz: functions as boxes, arrows from callers to "
 	"callees\n"
 	"      --json             as JSON, an object a line: doc/json.md\n" DT_TERMINAL_HELP
@@ -160,7 +161,7 @@ static int take_word(struct graph *k, struct dt_selection *of, const char *word,
 	if (g->focuses > FOCUSES)
 		return dt_cmd_fail("'%s': more than %u functions match; say more exactly which",
 				   word, FOCUSES);
-	if (any)
+	if (any || k->host)
 		return 0;
 	return near.n ? dt_cmd_fail("no function that was called is '%s'; one is %s", word,
 				    near.name[0])
@@ -253,7 +254,7 @@ static int choose(struct graph *k, const struct dt_reader_range *range,
 	return dt_cmd_choose(k->reader, range, k->filter, dt_table_wanted, &k->threads, chosen);
 }
 
-static int run(struct graph *k, char **word, int words)
+int dt_graph_run(struct graph *k, char **word, int words)
 {
 	struct dt_reader_range range = {.order = DT_BY_THREAD};
 	uint32_t focus[FOCUSES + 1];
@@ -274,14 +275,17 @@ static int run(struct graph *k, char **word, int words)
 		status = 2;
 	else if (!shown)
 		status = dt_cmd_fail("out of memory");
-	else if (dt_cmd_unmet_patterns(k->reader, &k->select) ||
-		 dt_cmd_unmet_threads(k->reader, k->threads.tid, k->threads.tids) ||
-		 dt_cmd_unmet_processes(k->reader, k->threads.pid, k->threads.pids))
+	else if (!k->host && (dt_cmd_unmet_patterns(k->reader, &k->select) ||
+			      dt_cmd_unmet_threads(k->reader, k->threads.tid, k->threads.tids) ||
+			      dt_cmd_unmet_processes(k->reader, k->threads.pid, k->threads.pids)))
 		status = 1;
 	else
 		status = take_words(k, word, words, focus);
 	if (!status)
 		status = choose(k, &range, &chosen);
+	k->has_focus = k->graph.focuses != 0;
+	if (!status && words && !k->has_focus)
+		goto out;
 	if (!status && dt_graph_read(&k->graph, k->reader, &range, &e))
 		status = dt_cmd_fail("%s", e.text);
 	k->waits = dt_feed_has_switches(k->reader);
@@ -291,6 +295,7 @@ static int run(struct graph *k, char **word, int words)
 		status = print(k);
 	if (!status)
 		say_left_out(k);
+out:
 	dt_graph_free(&k->graph);
 	dt_chosen_free(&chosen);
 	free(shown);
@@ -363,6 +368,11 @@ static bool parse_option(struct graph *k, int c, int *status)
 	case 5:
 		k->subtract = true;
 		return true;
+	case 8:
+		k->by_host = !strcmp(optarg, "host");
+		if (!k->by_host)
+			*status = dt_cmd_fail("--by %s: graph has --by host", optarg) + 1;
+		return true;
 	default:
 		return false;
 	}
@@ -381,6 +391,7 @@ static int parse(int argc, char **argv, struct graph *k)
 						{"from", required_argument, NULL, 3},
 						{"to", required_argument, NULL, 4},
 						{"subtract", no_argument, NULL, 5},
+						{"by", required_argument, NULL, 8},
 						{"dot", no_argument, NULL, 6},
 						{"json", no_argument, NULL, 7},
 						DT_TERMINAL_LONG,
@@ -420,18 +431,23 @@ int dt_cmd_graph(int argc, char **argv)
 		struct dt_error e;
 
 		dt_terminal_listing(&k.terminal, k.form == TEXT);
+		if (k.by_host) {
+			status = dt_graph_fleet(&k, path, argv + optind, argc - optind);
+			goto out;
+		}
 		path = dt_cmd_one_trace(path, &status);
 		if (path)
 			dt_needs_add(&needs, DT_NEED_TRACE, path);
 		status = path ? dt_cmd_confine(&needs) : status;
 		k.reader = status ? NULL : dt_reader_open(path, &e);
 		status = status	    ? status
-			 : k.reader ? run(&k, argv + optind, argc - optind)
+			 : k.reader ? dt_graph_run(&k, argv + optind, argc - optind)
 				    : dt_cmd_fail("%s", e.text);
 		if (k.reader)
 			dt_cmd_say_lost(k.reader);
 		dt_reader_close(k.reader);
 	}
+out:
 	dt_selection_clear(&k.select);
 	dt_table_threads_free(&k.threads);
 	return status;

@@ -50,6 +50,10 @@
 	"      --budget=SHARE         recording may cost so much of the program's processor time (5%):\n"   \
 	"                             functions that cost most are switched off for a time, and the\n"      \
 	"                             file says when\n"                                                     \
+	"      --sockets              what libc's functions do with sockets, whoever calls them, and\n"     \
+	"                             the sockets' addresses: devtrace merge finds from bytes of TCP\n"     \
+	"                             connections how two machines' clocks were. Without -F, only\n"        \
+	"                             these are traced\n"                                                   \
 	"      --pong=ADDRESS:PORT    answer exchanges that another machine's session makes by --ping,\n"   \
 	"      --ping=ADDRESS:PORT    so that devtrace merge can bring the two clocks together\n"           \
 	"  -o, --output=FILE          the trace file (devtrace.db)\n"                                       \
@@ -90,6 +94,7 @@ static const char record_usage[] =
 
 static const char attach_usage[] =
 	"usage: devtrace attach [OPTION]... PID...; devtrace attach -k[PATTERN]\n"
+	"       devtrace attach --hosts=HOST:PID[+PID]...,... [OPTION]...\n"
 	"Traces running processes until they end, or Ctrl-C; or the kernel alone.\n\n"
 	"  -d, --detach               go on in the background: prints the session's name; "
 	"'devtrace ctl'\n"
@@ -97,7 +102,11 @@ static const char attach_usage[] =
 	"and -o) and when to\n"
 	"                             quit; without -o its records stay in its log, "
 	"for\n"
-	"                             'devtrace cat -s'\n" OPTIONS;
+	"                             'devtrace cat -s'\n"
+	"      --hosts=HOST:PID,...   trace these processes of these machines, and make one trace\n"
+	"                             of all; -o is a folder for it (devtrace-machines(7))\n"
+	"  -e, --ssh=COMMAND          with --hosts: instead of 'ssh %h': 'docker exec -i %h sh -c'\n"
+	"      --remote=COMMAND       with --hosts: instead of 'devtrace' there\n" OPTIONS;
 
 static const char run_usage[] =
 	"usage: devtrace [OPTION]... PROG [ARG]...\n"
@@ -140,21 +149,22 @@ static int trace(struct dt_trace_command *c, int argc, char **argv, const char *
 			"'devtrace calls' and 'report', which print the trace\n");
 		return 2;
 	}
-	if (!c->here && run == attach && (c->hosts || c->by || c->remote)) {
+	if (run == attach && c->hosts && c->detach) {
 		fprintf(stderr,
-			"devtrace: --hosts, --ssh and --remote are for 'devtrace record'\n");
+			"devtrace: -d is for processes of this machine: not with --hosts\n");
 		return 2;
 	}
 	/* only the kernel is traced: for all processes */
 	c->options.everybody = c->options.kernel && first == argc && run == attach;
-	if (first == argc && !c->options.everybody) {
+	if (first == argc && !c->options.everybody && (run != attach || !c->hosts)) {
 		fprintf(stderr, "devtrace: which %s?\n%s", what, c->usage);
 		return 2;
 	}
-	if (!c->here && (c->hosts || c->by || c->remote))
-		return dt_trace_hosts(c, argc, argv, first);
 	c->options.keep_old = !c->options.output || strcmp(c->options.output, DEFAULT_FILE) == 0;
-	status = run(c, argv + first);
+	if (!c->here && (c->hosts || c->by || c->remote))
+		status = dt_trace_hosts(c, argc, argv, first);
+	else
+		status = run(c, argv + first);
 	dt_selection_clear(&c->options.select);
 	return status;
 }
@@ -173,7 +183,7 @@ static int record(int argc, char **argv, bool here)
 int dt_cmd_record(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "--here"))
-		return dt_trace_here(argc - 1, argv + 1, record);
+		return dt_trace_here(argc - 1, argv + 1, "record", record);
 	return record(argc, argv, false);
 }
 
@@ -186,7 +196,7 @@ static int attach(struct dt_trace_command *c, char **pids)
 	if (!c->detach && !o->output)
 		o->output = DEFAULT_FILE;
 	o->idle = c->detach && !o->select.n && !o->points && !o->arguments && !o->libcalls &&
-		  !o->output;
+		  !o->sockets && !o->output;
 	if (c->detach && !o->output) { /* -p is for the log; the rings' policy follows from it */
 		c->log_policy = c->policy ? o->policy : DT_OVERWRITE;
 		o->policy = c->log_policy == DT_WAIT ? DT_WAIT : DT_DROP;
@@ -194,14 +204,22 @@ static int attach(struct dt_trace_command *c, char **pids)
 	return dt_trace_processes(c, pids);
 }
 
-int dt_cmd_attach(int argc, char **argv)
+static int attach_to(int argc, char **argv, bool here)
 {
 	struct dt_trace_command c = {.name = "attach",
 				     .usage = attach_usage,
 				     .options = {.policy = DT_WAIT},
-				     .summary = true};
+				     .summary = true,
+				     .here = here};
 
 	return trace(&c, argc, argv, "process", attach);
+}
+
+int dt_cmd_attach(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "--here"))
+		return dt_trace_here(argc - 1, argv + 1, "attach", attach_to);
+	return attach_to(argc, argv, false);
 }
 
 /* Paths of the trace that `devtrace PROG' prints and does not keep, and of SQLite's beside it. */
@@ -328,7 +346,8 @@ int dt_cmd_run(int argc, char **argv)
 		return first == -1 ? 0 : 2;
 	if (c.hosts || c.by || c.remote) {
 		fprintf(stderr,
-			"devtrace: --hosts, --ssh and --remote are for 'devtrace record'\n");
+			"devtrace: --hosts, --ssh and --remote are for 'devtrace record' and "
+			"'devtrace attach'\n");
 		return 2;
 	}
 	if (first == argc) {

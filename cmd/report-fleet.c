@@ -141,11 +141,15 @@ static int add_host(struct table *t, const struct report *options, const struct 
 	struct report o = *options;
 	double by = f->host[host].ns_per_tick / f->host[f->reference].ns_per_tick;
 	struct dt_stats_row *row = NULL;
+	struct dt_fleet_window window;
 	char text[TEXT];
 	size_t n = 0;
 	int status;
 
+	if (!dt_fleet_window(&window, f, reader, &options->when, host))
+		return 2;
 	o.fleet = true;
+	o.when = window.when;
 	status = dt_report_read(reader[host], &o, &row, &n);
 	for (size_t i = 0; i < n && !status; i++) {
 		struct sum *to;
@@ -233,10 +237,9 @@ int dt_report_fleet(struct report *o, const char *path)
 	struct dt_fleet *f;
 	int status;
 
-	if (o->json || o->left_out || o->budget || o->waiting || o->failed || o->when.from ||
-	    o->when.to) {
-		dt_cmd_fail("%s: of a fleet, report has -s, -n, -F, -N, -f, --by, --subtract and "
-			    "--fields; the rest is of one machine's trace",
+	if (o->json || o->left_out || o->budget || o->waiting || o->failed) {
+		dt_cmd_fail("%s: of a fleet, report has -s, -n, -F, -N, -f, --by, --from, --to, "
+			    "--subtract and --fields; the rest is of one machine's trace",
 			    path);
 		return 2;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * devtrace record --hosts, on one of the machines: `record --here NAME N OPTION... PROG', with N
- * words of options, which the other end (cmd/trace-hosts.c) starts by ssh or another command. Its
- * standard input and output are for the other end:
+ * devtrace record --hosts, on one of the machines: `record --here NAME N OPTION... PROG', or
+ *`attach
+ * --here NAME N OPTION... PID...', with N words of options, which the other end (cmd/trace-hosts.c)
+ *starts by ssh or another command. Its standard input and output are for the other end:
  *
  *	here	devtrace-host 1 VERSION PORT ADDRESS,...	answers pings there; "-": no address
  *	there	go WORD ADDRESS:PORT,...	the word of pings, whom to ask ("-": nobody)
@@ -45,6 +46,7 @@ struct here {
 	char go[1024];	   /* the line that came */
 	int argc, options; /* of the words, so many are options */
 	char **argv;
+	const char *command;
 	int (*record)(int argc, char **argv, bool here);
 };
 
@@ -124,7 +126,7 @@ static int record(struct here *h, pid_t parent)
 	strtok_r(h->go, " ", &save); /* "go" */
 	word = strtok_r(NULL, " ", &save);
 	ask = strtok_r(NULL, " ", &save);
-	argv[n++] = "record";
+	argv[n++] = (char *)(uintptr_t)h->command;
 	/* the user's own options, then what is only right here */
 	for (int i = 0; i < h->options; i++)
 		argv[n++] = h->argv[i];
@@ -218,15 +220,16 @@ static int send_trace(const struct here *h, int status)
 	return fflush(stdout) || ferror(stdout);
 }
 
-int dt_trace_here(int argc, char **argv, int (*run)(int argc, char **argv, bool here))
+int dt_trace_here(int argc, char **argv, const char *command,
+		  int (*run)(int argc, char **argv, bool here))
 {
-	struct here h = {.pong = -1, .pidfd = -1, .record = run};
+	struct here h = {.pong = -1, .pidfd = -1, .command = command, .record = run};
 	struct dt_error e;
 	unsigned port;
 	int status = 1;
 
-	if (argc < 4 || (h.options = atoi(argv[2])) < 0 || h.options >= argc - 3)
-		return dt_cmd_fail("record --here is what record --hosts starts");
+	if (argc < 4 || (h.options = atoi(argv[2])) < 0 || h.options > argc - 3)
+		return dt_cmd_fail("%s --here is what %s --hosts starts", command, command);
 	h.argc = argc - 3;
 	h.argv = argv + 3;
 	setenv("DEVTRACE_HOST", argv[1], 1);

@@ -38,6 +38,7 @@ enum doing { GREETS, READY, RECORDS, SENDS, DONE, FAILED };
 
 struct host {
 	char *name, *address;
+	char *pids; /* of `attach': with '+' between; "": none */
 	struct dt_there there;
 	enum doing doing;
 	char line[LINE], said[LINE]; /* what has come of a line, from its two ends */
@@ -57,6 +58,7 @@ struct hosts {
 	const char *folder;
 	char word[33];
 	bool terminal, stopped;
+	bool attaches; /* to processes that run there, rather than starting a program */
 };
 
 static volatile sig_atomic_t interrupts;
@@ -484,11 +486,31 @@ static int merge(const struct hosts *a, char **words, unsigned n)
 
 /* ---- what is wanted ---- */
 
+/* Cuts :PID+PID from the end of a host; returns it, without the colon. NULL: that is no PID, which
+ * has been reported. */
+static char *cut_pids(char *text)
+{
+	char *colon = strrchr(text, ':');
+
+	if (!colon)
+		return text + strlen(text);
+	*colon = '\0';
+	if (colon[1] && colon[1] != '+' && strspn(colon + 1, "0123456789+") == strlen(colon + 1))
+		return colon + 1;
+	dt_cmd_fail("'%s' of host '%s' is no process's number: say HOST:PID, or HOST:PID+PID",
+		    dt_cmd_plain(colon + 1), text);
+	return NULL;
+}
+
 /* Adds [NAME=]HOST; the name of USER@HOST is HOST. False: reported. */
-static bool add(struct hosts *a, const char *text)
+static bool add(struct hosts *a, char *text)
 {
 	struct host *h = &a->host[a->n];
+	char *pids = a->attaches ? cut_pids(text) : text + strlen(text);
 	const char *sign = strchr(text, '='), *at;
+
+	if (!pids)
+		return false;
 
 	if (a->n == HOSTS) {
 		dt_cmd_fail("more than %d hosts", HOSTS);
@@ -496,9 +518,10 @@ static bool add(struct hosts *a, const char *text)
 	}
 	*h = (struct host){.fd = -1, .there = {.fd = -1, .said = -1}};
 	h->address = strdup(sign ? sign + 1 : text);
+	h->pids = strdup(pids);
 	at = strrchr(text, '@');
 	h->name = sign ? strndup(text, (size_t)(sign - text)) : strdup(at ? at + 1 : text);
-	if (!h->address || !h->name) {
+	if (!h->address || !h->name || !h->pids) {
 		dt_cmd_fail("out of memory");
 		return false;
 	}
@@ -544,14 +567,18 @@ static void start(struct hosts *a, struct dt_trace_command *c, int argc, char **
 		size_t at;
 
 		dt_format(number, sizeof(number), "%d", n);
-		at = dt_format(text, COMMAND, "exec %s record --here",
-			       c->remote ? c->remote : "devtrace");
+		at = dt_format(text, COMMAND, "exec %s %s --here",
+			       c->remote ? c->remote : "devtrace",
+			       a->attaches ? "attach" : "record");
 		at = dt_there_quote(text, at, COMMAND, h->name);
 		at = dt_there_quote(text, at, COMMAND, number);
 		for (int k = 1; k <= n; k++)
 			at = dt_there_quote(text, at, COMMAND, argv[k]);
 		for (int k = options; k < argc; k++)
 			at = dt_there_quote(text, at, COMMAND, argv[k]);
+		for (char *save = NULL, *p = strtok_r(h->pids, "+", &save); p;
+		     p = strtok_r(NULL, "+", &save))
+			at = dt_there_quote(text, at, COMMAND, p);
 		if (at >= COMMAND)
 			lose(h, "the command is too long for another host", "");
 		else if (dt_there_start(&h->there, c->by ? c->by : "ssh", h->address, text, &e))
@@ -582,14 +609,22 @@ int dt_trace_hosts(struct dt_trace_command *c, int argc, char **argv, int option
 			   ? DEFAULT_FOLDER
 			   : c->options.output;
 	a.terminal = isatty(2);
-	if (!c->hosts || options == argc)
-		return dt_cmd_fail("%s", c->hosts ? "which program?"
-						  : "--ssh and --remote are for --hosts") +
+	a.attaches = !strcmp(c->name, "attach");
+	if (!c->hosts || (options == argc) != a.attaches)
+		return dt_cmd_fail("%s", !c->hosts    ? "--ssh and --remote are for --hosts"
+					 : a.attaches ? "with --hosts, processes are named with "
+							"their hosts: HOST:PID"
+						      : "which program?") +
 		       1;
 	if (c->options.ping || c->options.pong)
 		return dt_cmd_fail("--hosts makes pings itself: not with --ping or --pong") + 1;
 	if (!parse_hosts(&a, c->hosts))
 		return 2;
+	for (unsigned i = 0; i < a.n && a.attaches && !c->options.kernel; i++)
+		if (!*a.host[i].pids)
+			return dt_cmd_fail("which process of %s? Say %s:PID", a.host[i].name,
+					   a.host[i].address) +
+			       1;
 	if (mkdir(a.folder, 0700))
 		return dt_cmd_fail("%s: %s%s", a.folder, strerror(errno),
 				   errno == EEXIST ? ": name another folder by -o" : "");

@@ -207,6 +207,8 @@ static bool take_form(struct dt_trace_command *c, int opt)
 				  : opt == 19  ? &c->hosts
 				  : opt == 20  ? &c->remote
 				  : opt == 'e' ? &c->by
+				  : opt == 15  ? &c->options.ping
+				  : opt == 16  ? &c->options.pong
 					       : NULL;
 
 	if (form)
@@ -290,12 +292,8 @@ static int take(struct dt_trace_command *c, int opt)
 		return take_threads(c);
 	case 14:
 		return take_budget(c);
-	case 15:
-		o->ping = optarg;
-		return 0;
-	case 16:
-		o->pong = optarg;
-		return 0;
+	case 21:
+		return o->sockets = true, 0;
 	case 'd':
 		return c->detach = true, 0;
 	case 'f':
@@ -354,6 +352,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"pong", required_argument, NULL, 16},
 		{"hosts", required_argument, NULL, 19},
 		{"remote", required_argument, NULL, 20},
+		{"sockets", no_argument, NULL, 21},
 		{"ssh", required_argument, NULL, 'e'},
 		{"summary", no_argument, NULL, 'c'},
 		{"fields", required_argument, NULL, 'O'},

@@ -316,7 +316,8 @@ static int run_program(struct dt_trace_command *c, struct dt_session *s, struct 
 /* Says whether an option tells what is to be traced. */
 static bool wants_anything(const struct dt_options *o)
 {
-	return o->select.n || o->arguments || o->points || o->libcalls || o->kernel || o->idle;
+	return o->select.n || o->arguments || o->points || o->libcalls || o->sockets || o->kernel ||
+	       o->idle;
 }
 
 /* Has calls of libraries traced where nothing is chosen and the program's own functions say little;

@@ -49,13 +49,14 @@ int dt_trace_program(struct dt_trace_command *c, char **argv);
 /* Attaches to processes until they end or a signal comes; returns the command's exit status. */
 int dt_trace_processes(struct dt_trace_command *c, char **pids);
 
-/* Runs it on all the machines of --hosts: argv has all of the command's words, of which the first
- * `options' are its name and its options. Returns the exit status. */
+/* Runs the command on all the machines of --hosts: argv has all of the command's words, of which
+ * the first `options' are its name and its options. Returns the exit status. */
 int dt_trace_hosts(struct dt_trace_command *c, int argc, char **argv, int options);
 
-/* Is the end of that on one of them. argv: what record is to do; argv[0] is its name. record: runs
- * it. Returns the exit status. */
-int dt_trace_here(int argc, char **argv, int (*record)(int argc, char **argv, bool here));
+/* Is the end of that on one of them. argv: what the command, "record" or "attach", is to do;
+ * argv[0] is its name. record: runs it. Returns the exit status. */
+int dt_trace_here(int argc, char **argv, const char *command,
+		  int (*record)(int argc, char **argv, bool here));
 
 /* What both ends have to agree about. */
 #define DT_HOSTS_GREETING "devtrace-host 1 "

@@ -27,7 +27,7 @@ static const char schema[] =
 	"CREATE TABLE contradiction(kind TEXT, host INTEGER, from_ticks INTEGER, to_ticks INTEGER,"
 	" step INTEGER, by INTEGER, evidence TEXT);";
 
-static const char *const kinds[] = {"marker", "realtime", "message", "ping"};
+static const char *const kinds[] = {"marker", "realtime", "message", "stream", "ping"};
 static const char *const fates[] = {"implied", "decides", "not believed"};
 static const char *const breaks[] = {"step", "perhaps", "false"};
 
@@ -106,7 +106,7 @@ static int write_evidence(const struct dt_fleet *f, sqlite3_stmt *q)
 		/* of what follows from the rest, there may be millions */
 		if (p->fate == DT_FATE_IMPLIED)
 			continue;
-		if (put(q, "siiiiiis", kinds[p->kind & 3], host_number(p->from),
+		if (put(q, "siiiiiis", kinds[p->kind % 5], host_number(p->from),
 			(int64_t)p->from_ticks, host_number(p->to), (int64_t)p->to_ticks, p->slack,
 			(int64_t)p->item, fates[p->fate % 3]))
 			return -1;

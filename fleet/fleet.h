@@ -47,6 +47,15 @@ struct dt_fleet_break {
 	char *text; /* in words, with the evidence */
 };
 
+/* What became of the ends of TCP connections that the traces have; 0 in a fleet that was read. */
+struct dt_fleet_streams {
+	uint64_t used;	   /* connections whose bytes are evidence */
+	uint64_t unclear;  /* both ends are here, but calls may be missing */
+	uint64_t nameless; /* ends of which it is not known which client's they are */
+	uint64_t alike;	   /* ends to which several others could belong */
+	uint64_t apart;	   /* ends whose other one is in no trace */
+};
+
 struct dt_fleet {
 	struct dt_fleet_host *host;
 	uint32_t hosts, clocks, reference; /* reference: a host */
@@ -56,6 +65,7 @@ struct dt_fleet {
 	struct dt_fleet_break *broken;
 	size_t breaks;
 	double rate, wander;
+	struct dt_fleet_streams streams;
 };
 
 /* Something somebody knows: an event of one host was not after one of another, but for a slack. */

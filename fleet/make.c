@@ -7,6 +7,7 @@
 
 #include "core/plain.h"
 #include "fleet/gather.h"
+#include "fleet/streams.h"
 
 #define SAME_NS	 2000000.0 /* what one real time can have been slewed by, and... */
 #define SAME_PPM 600e-6	   /* ...for each ns: what the kernel may */
@@ -276,9 +277,10 @@ static bool set_evidence(const struct dt_fleet *f, struct aligning *a)
 
 static const char *kind_name(uint8_t kind)
 {
-	static const char *const name[] = {"marker", "real time", "message", "ping"};
+	static const char *const name[] = {"marker", "real time", "message",
+					   "bytes of a connection", "ping"};
 
-	return name[kind & 3];
+	return name[kind % 5];
 }
 
 /* Says in words what a piece is. */
@@ -392,7 +394,7 @@ struct dt_fleet *dt_fleet_make(const struct dt_fleet_input *in, struct dt_error 
 	if (check_twice(f, e))
 		goto bad;
 	find_clocks(f, in->reader);
-	if (dt_gather(f, in->reader, e))
+	if (dt_gather(f, in->reader, e) || dt_streams_gather(f, in->reader, e))
 		goto bad;
 	for (size_t i = 0; i < in->markers; i++) {
 		const struct dt_fleet_marker *m = &in->marker[i];

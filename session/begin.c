@@ -223,7 +223,8 @@ int dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
 		dt_fail(e, "process %d: " DT_GO, pid);
 		goto fail;
 	}
-	if (!sites && !s->options.idle && !s->options.points && !s->options.arguments) {
+	if (!sites && !s->options.idle && !s->options.points && !s->options.arguments &&
+	    !s->options.sockets) {
 		dt_fail(e,
 			"process %d has no function that could be traced ('devtrace list -v' says "
 			"why); build its program with CFLAGS=\"$(pkg-config --cflags devtrace)\"",

@@ -19,6 +19,7 @@
 #include "session/kernel-ranges.h"
 #include "session/thread-table.h"
 #include "session/sieve.h"
+#include "session/socket-names.h"
 
 static uint8_t place_bits(const struct dt_signature_value *v)
 {
@@ -534,6 +535,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	row->entered = site->entered;
 	f = function_at(s, m, site->function, signature, sizeof(signature));
 	row->function = function_row(s, m, site->function, f, signature);
+	dt_socket_names_site(s->socket_names, r, f ? f->name : NULL);
 	if (row->kind == DT_SITE_TAIL) {
 		row->values = 0;
 		row->target = jump_target(t, m, site, r);

@@ -91,8 +91,16 @@ static const char failing[] =
 	"open open64 openat openat64 fopen fopen64 opendir dlopen dlmopen connect bind fcntl* flock "
 	"read pread* readv write pwrite* writev fsync fdatasync ftruncate* mkdir* rename* unlink*";
 
-/* Makes a range of functions of libc, whoever calls them, and switches it on. */
-static int trace_of_libc(struct dt_session *s, const char *name, const char *functions,
+/* Functions of libc that open, name and close descriptors; and those that send and receive. */
+static const char naming[] =
+	"socket connect accept accept4 getsockname getpeername shutdown close dup dup2 dup3 fcntl*";
+static const char moving[] =
+	"send sendto sendmsg sendmmsg write writev sendfile* recv recvfrom recvmsg recvmmsg read "
+	"readv splice";
+
+/* Makes a range of functions of libc, whoever calls them, and switches it on. args: with what
+ * their arguments lead to. */
+static int trace_of_libc(struct dt_session *s, const char *name, const char *functions, bool args,
 			 struct dt_error *e)
 {
 	char command[4096];
@@ -107,8 +115,8 @@ static int trace_of_libc(struct dt_session *s, const char *name, const char *fun
 	}
 	n += put_removed(&s->options.select, command + n, sizeof(command) - n);
 	if (n < sizeof(command))
-		n += dt_format(command + n, sizeof(command) - n, "' new %s ARGS\ntrace %s on", name,
-			       name);
+		n += dt_format(command + n, sizeof(command) - n, "' new %s%s\ntrace %s on", name,
+			       args ? " ARGS" : "", name);
 	if (n >= sizeof(command))
 		return dt_fail(e, "the patterns of -N are too long");
 	return dt_device_write(&s->device, NULL, command, n, e);
@@ -116,9 +124,17 @@ static int trace_of_libc(struct dt_session *s, const char *name, const char *fun
 
 static int trace_causes(struct dt_session *s, struct dt_error *e)
 {
-	if (s->options.waits && trace_of_libc(s, "waits", waiting, e) < 0)
+	if (s->options.waits && trace_of_libc(s, "waits", waiting, true, e) < 0)
 		return -1;
-	return s->options.failures ? trace_of_libc(s, "failures", failing, e) : 0;
+	return s->options.failures ? trace_of_libc(s, "failures", failing, true, e) : 0;
+}
+
+int dt_session_device_sockets(struct dt_session *s, struct dt_error *e)
+{
+	return trace_of_libc(s, "sockets", naming, true, e) < 0 ||
+			       trace_of_libc(s, "bytes", moving, false, e) < 0
+		       ? -1
+		       : 0;
 }
 
 int dt_session_device_libcalls(struct dt_session *s, struct dt_error *e)
@@ -148,8 +164,8 @@ int dt_session_device_contexts(struct dt_session *s, struct dt_error *e)
 	size_t n;
 
 	/* where no functions are traced there are no entries and exits to be paired */
-	if (o->idle || (dt_selection_rest(&o->select) && (o->points || o->libcalls || o->calls) &&
-			!o->arguments))
+	if (o->idle || (dt_selection_rest(&o->select) &&
+			(o->points || o->libcalls || o->calls || o->sockets) && !o->arguments))
 		return 0;
 	n = dt_format(command, sizeof(command),
 		      "trace '+libc.so*:swapcontext +libc.so*:setcontext");

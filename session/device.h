@@ -28,6 +28,10 @@ int dt_session_device_select(struct dt_session *s, const struct dt_selection *se
  * them on. */
 int dt_session_device_libcalls(struct dt_session *s, struct dt_error *e);
 
+/* Makes the ranges `sockets' and `bytes' of libc's functions that have to do with sockets, and
+ * switches them on. */
+int dt_session_device_sockets(struct dt_session *s, struct dt_error *e);
+
 /* Makes a range with the option ARGS, named `args0' and so on, for each of the options' argument
  * patterns, and switches it on. */
 int dt_session_device_arguments(struct dt_session *s, struct dt_error *e);

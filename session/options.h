@@ -33,6 +33,10 @@ struct dt_options {
 	/* with libcalls: also the calls that libraries make of those functions of libc that wait,
 	 * or fail, because of something outside of the program: why a call of a library did */
 	bool waits, failures;
+	/* record what libc's functions do with sockets, whoever calls them, and the addresses of
+	 * these: bytes of connections bring machines' clocks together (devtrace merge). Without
+	 * `select' only these are recorded */
+	bool sockets;
 	const char *filter; /* only calls that these words mean are written (session/sieve.h); NULL:
 			     * all */
 	const char *const *sum; /* sums over calls (filter/sums.h); without `filter' no call is

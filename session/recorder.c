@@ -26,6 +26,7 @@
 #include "session/places.h"
 #include "session/sieve.h"
 #include "session/snapshot.h"
+#include "session/socket-names.h"
 #include "session/thread-table.h"
 #include "session/throttle.h"
 #include "session/tids.h"
@@ -299,6 +300,8 @@ static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigne
 				   &s->recorder_error);
 	else if (s->store)
 		rc = put_store(s, core, m);
+	if (s->socket_names) /* the sites of these have been described by now */
+		dt_socket_names_records(s->socket_names, m->record, m->n);
 	if (s->has_log && !s->sieve && keep(k, m->record, m->n, core) < 0)
 		rc = dt_fail(&s->recorder_error, "out of memory");
 	if (s->has_log && !s->sieve && rc == 0 && m->n)
@@ -533,6 +536,8 @@ static int begin_round(struct dt_session *s, struct round *k, unsigned cores)
 		return -1;
 	if (s->options.wakers && !(k->wakers = dt_wakers_seen_new()))
 		return -1;
+	if (s->options.sockets && !(s->socket_names = dt_socket_names_new()))
+		return -1;
 	if (s->switches && dt_session_has_file(s))
 		k->witness = dt_witness_new(s);
 	return 0;
@@ -571,6 +576,8 @@ void *dt_recorder_main(void *session)
 		}
 		if (n < 0)
 			break;
+		if (s->socket_names)
+			dt_socket_names_look(s);
 		flush(s, &flushed, &clocked);
 		if (n == 0 && stopping) {
 			n = drain(s, seen, &round, true, true);
@@ -584,6 +591,8 @@ void *dt_recorder_main(void *session)
 					: IDLE_MS;
 		if (s->switches)
 			wait_ms = dt_switches_patience(s->switches, wait_ms);
+		if (s->socket_names && wait_ms > DT_SOCKET_NAMES_MS && !alert)
+			wait_ms = DT_SOCKET_NAMES_MS;
 		if (n) {
 			alert = false; /* what was taken has to be in the file soon */
 			continue;

@@ -23,7 +23,7 @@ static void say_broken(const struct dt_results *r, const struct dt_say *say)
 /* Is something chosen that only programs have which were named? */
 static bool means_programs(const struct dt_options *o)
 {
-	bool any = o->libcalls || (!o->select.n && !o->points && !o->arguments);
+	bool any = o->libcalls || (!o->select.n && !o->points && !o->arguments && !o->sockets);
 
 	for (size_t i = 0; i < o->select.n; i++)
 		any = any || (!o->select.pattern[i].remove && !o->select.pattern[i].module);

@@ -49,6 +49,7 @@
 #include "session/tids.h"
 #include "session/sieve.h"
 #include "session/snapshot.h"
+#include "session/socket-names.h"
 #include "session/unwinder.h"
 
 #define DEFAULT_RING (4u << 20)
@@ -257,10 +258,12 @@ static int choose_functions(struct dt_session *s, struct dt_error *e)
 	 * everything when nothing was */
 	if (!o->idle &&
 	    (!dt_selection_rest(&o->select) ||
-	     (!o->points && !o->arguments && !o->libcalls && !o->calls)) &&
+	     (!o->points && !o->arguments && !o->libcalls && !o->calls && !o->sockets)) &&
 	    dt_session_device_select(s, &o->select, e) < 0)
 		return -1;
 	if (o->libcalls && dt_session_device_libcalls(s, e) < 0)
+		return -1;
+	if (o->sockets && dt_session_device_sockets(s, e) < 0)
 		return -1;
 	if (dt_session_device_arguments(s, e) < 0)
 		return -1;
@@ -438,6 +441,7 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 	dt_switches_close(s->switches);
 	dt_ping_free(s->ping);
 	dt_ping_free(s->pong);
+	dt_socket_names_free(s->socket_names);
 	dt_throttle_free(s->throttle);
 	free(s->offset);
 	dt_domains_free(s);

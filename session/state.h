@@ -282,7 +282,8 @@ struct dt_session {
 	char *path;   /* path of the program that was started; NULL: none was */
 	bool refused; /* the program was ended at once: nothing of it can be traced, or its
 			 tracepoints can not be set... */
-	struct dt_error refusal; /* ...and this says why */
+	struct dt_error refusal;	      /* ...and this says why */
+	struct dt_socket_names *socket_names; /* NULL: addresses of sockets are not wanted */
 };
 
 /* Returns the process with that pid that has not ended; NULL: there is none. With the lock, or by

@@ -85,6 +85,7 @@ int dt_throttle_check(const struct dt_options *o, struct dt_error *e)
 			   : o->policy == DT_OVERWRITE ? "-p overwrite"
 			   : o->libcalls	       ? "-l or --failed"
 			   : o->arguments	       ? "-A"
+			   : o->sockets		       ? "--sockets"
 			   : o->kernel		       ? "-k"
 			   : o->filter		       ? "--filter"
 			   : o->sums		       ? "--sum"
@@ -96,7 +97,7 @@ int dt_throttle_check(const struct dt_options *o, struct dt_error *e)
 	return dt_fail(e, "--budget does not go with %s: %s", what,
 		       !o->output		   ? "the file is where it says what was off"
 		       : o->policy == DT_OVERWRITE ? "records are read at the end only"
-		       : o->libcalls || o->arguments || o->kernel
+		       : o->libcalls || o->arguments || o->sockets || o->kernel
 			       ? "only functions of programs that are recorded without texts can "
 				 "be switched off"
 			       : "it looks at every call, and calls of functions that are off are "

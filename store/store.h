@@ -313,6 +313,7 @@ int dt_store_waited(struct dt_store *s, const struct dt_waited_row *row, struct 
  * What brings this machine's clock together with others' (align/align.h): something that happened
  * between two ticks. "sent" and "received": the two ends of a message, with the same id in both
  * machines' traces. "realtime": CLOCK_REALTIME, in ns since 1970, was right to `bound' ns.
+ * "socket": a descriptor was a TCP socket, whose addresses id has: session/socket-names.h.
  */
 struct dt_sync_row {
 	const char *kind, *id;

@@ -103,6 +103,62 @@ for line in sys.stdin:
 	[ -z "$(ls -A tmp)" ]
 }
 
+@test "fleet: graph --by host has each machine's own graph, in its own time" {
+	local host function calls took
+	for host in 'alpha call' 'beta serve'; do
+		read -r host function <<<"$host"
+		read -r calls took <<<"$(counted $host $function)"
+		"$dt" graph --by host --json made/fleet.db | python3 -c 'import json, sys
+for n in map(json.loads, sys.stdin):
+	if n["host"] == sys.argv[1]: print(n["function"], n["calls"])' $host >got
+		[ "$(cat got)" = "$function $calls" ]
+		"$dt" graph --by host made/fleet.db | awk -v h=$host '$1 == "host" { on = $2 == h; next } on && NF' >got
+		"$dt" graph made/$host.db | awk NF | diff got -
+	done
+	[ "$("$dt" graph --by host made/fleet.db serve | sed -n '1,2p')" = $'host alpha\nno calls of these functions' ]
+	run "$dt" graph --by host made/fleet.db nothing
+	[ "$status" = 1 ]
+	[[ $output == *"no function that was called on any of the machines is 'nothing'"* ]]
+	run "$dt" graph --by host made/alpha.db
+	[ "$status" = 2 ]
+	one_line 'is no fleet'
+	run "$dt" graph --by thread made/fleet.db
+	[ "$status" = 2 ]
+}
+
+@test "fleet: report and graph between two times of the fleet have the calls of all machines in between" {
+	# from between two calls to between two others: the truth is in the text that the traces are made of
+	read -r from to <<<"$(awk 'BEGIN { n = 0 } $2 == "call" && $1 == "E" { e[n] = $4 } $2 == "call" && $1 == "X" { x[n++] = $4 }
+		END { printf "%d %d", (x[50] + e[51]) / 2 - e[0], (x[150] + e[151]) / 2 - e[0] }' made/alpha.txt)"
+	"$dt" report --by host,function --from ${from}ns --to ${to}ns made/fleet.db >got
+	[ "$(awk '$NF == "call" || $NF == "serve" { print $(NF - 1), $NF }' got | sort | tr '\n' ' ')" = 'alpha call beta serve ' ]
+	[ "$(grep -cE ' 100 .*(call|serve)$' got)" = 2 ]
+	"$dt" graph --by host --json --from ${from}ns --to ${to}ns made/fleet.db | grep -c '"calls": 100,' | grep -qx 2
+	run "$dt" report --from 5 made/fleet.db
+	[ "$status" = 2 ]
+	one_line "a fleet's times are from its first record on"
+}
+
+@test "fleet: cat --json says of each record whose it is, and when that was" {
+	"$dt" cat --json made/fleet.db >got
+	[ "$(grep -c '"host": "alpha"' got)" = "$("$dt" cat made/alpha.db | wc -l)" ]
+	[ "$(grep -c '"host": "beta"' got)" = "$("$dt" cat made/beta.db | wc -l)" ]
+	python3 -c 'import json, sys
+last = 0
+for n in map(json.loads, sys.stdin):
+	assert n["early_ns"] <= n["fleet_ns"] <= n["late_ns"] and last <= n["fleet_ns"]
+	last = n["fleet_ns"]
+	print(n["host"], n["ticks"], n["fleet_ns"], n["early_ns"], n["late_ns"])' <got >each
+	"$dt" cat -l made/fleet.db | sed -E 's/.* ticks=([0-9]+) .* host=([a-z]+) at=(.*) early=(.*) late=(.*)/\2 \1 \3 \4 \5/' | cmp - each
+	# nothing is known of the other one: null
+	mkdir -p unknown
+	python3 "$root/test/cases/merge.py" make unknown messages=0
+	for host in alpha beta; do "$root/build/test/tool/writetrace" "unknown/$host.db" <"unknown/$host.txt"; done
+	"$dt" merge -o unknown/fleet.db unknown/alpha.db unknown/beta.db >/dev/null 2>&1
+	"$dt" cat --json unknown/fleet.db | grep beta | grep -q '"early_ns": null, "late_ns": null}$'
+	rm -r unknown
+}
+
 @test "fleet: diff of two hosts, and of a host with all, names what the other has not" {
 	run "$dt" diff made/fleet.db@alpha made/fleet.db
 	[ "$status" = 0 ]

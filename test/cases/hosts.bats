@@ -145,9 +145,61 @@ nothing_left() {
 	one_line "makes pings itself"
 	run "$dt" record -e 'sh -c' true
 	one_line "are for --hosts"
-	run "$dt" attach --hosts x 1
-	one_line "are for 'devtrace record'"
 	mkdir fleet
 	run "$dt" record --hosts x,y -e 'sh -c' true
 	one_line "fleet: File exists: name another folder by -o"
+}
+
+@test "attach --hosts: processes that run on two hosts become one fleet, and run on when it ends" {
+	[ "$(id -u)" = 0 ] || skip "namespaces need root"
+	local n pids=() at
+	for n in a b; do ip netns add dt$n$KEY || skip "no network namespaces here"; done
+	for n in a b; do
+		DEVTRACE_HOST=$n ip netns exec dt$n$KEY ./slow 2000 runs 3>&- &
+		pids+=($!)
+	done
+	DEVTRACE_HOST=a ./slow 2000 runs 3>&- &
+	pids+=($!)
+	at=a:${pids[0]}+${pids[2]},b:${pids[1]}
+	"$dt" attach --hosts "$at,gone:999999999" -e ./enter --remote "$dt" -F work >said 2>&1 3>&- &
+	# both are recorded, and the third one has said why it is not
+	for _ in $(seq 100); do
+		grep -q 'gone' said && [ "$(find tmp -name '*.db' -size +0 | wc -l)" -ge 2 ] && break
+		sleep 0.1
+	done
+	sleep 1
+	kill -INT $!
+	wait $! || status=$?
+	cat said
+	for n in 0 1 2; do
+		# nothing has happened to them
+		kill -0 "${pids[$n]}"
+		kill "${pids[$n]}"
+	done
+	for n in a b; do ip netns del dt$n$KEY; done
+	[ "$status" = 1 ]
+	grep -q '^devtrace: 1 of 3 hosts have no trace here' said
+	"$dt" sql --csv -n fleet/fleet.db "SELECT host, count(*) > 40, count(DISTINCT process) FROM calls GROUP BY 1" | tr -d '\r' >each
+	[ "$(cat each)" = $'a,1,2\nb,1,1' ]
+	# numbers go up by one: each call was recorded once
+	for n in 0 1 2; do
+		"$dt" calls --thread "${pids[$n]}" fleet/$([ $n = 1 ] && echo b || echo a).db | grep -o 'work(n=[0-9]*)' | tr -dc '0-9\n' | awk 'NR > 1 && $1 != last + 1 { exit 1 } { last = $1 }'
+	done
+	nothing_left
+}
+
+@test "attach --hosts: wrong usage in a line" {
+	run "$dt" attach --hosts a -F work
+	[ "$status" = 2 ]
+	one_line 'which process of a? Say a:PID'
+	run "$dt" attach --hosts a:12x -F work
+	[ "$status" = 2 ]
+	one_line "'12x' of host 'a' is no process's number"
+	run "$dt" attach --hosts a:12 -F work 13
+	[ "$status" = 2 ]
+	one_line 'processes are named with their hosts'
+	run "$dt" attach --hosts a:12 -d
+	[ "$status" = 2 ]
+	one_line 'not with --hosts'
+	[ ! -e fleet ]
 }
