@@ -121,6 +121,7 @@ $(B)/devtrace.pc $(B)/devtrace-clang.pc: $(B)/%.pc: instrument/%.pc.in core/vers
 	$(FILL) $< >$@
 
 include $(wildcard arch/$(ARCH)/target/target.mk)
+include $(wildcard test/$(ARCH)/test.mk)
 include bpf/bpf.mk
 include library/library.mk
 include packaging/packaging.mk
