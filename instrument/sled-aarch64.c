@@ -6,8 +6,8 @@
  */
 #include "instrument/sled-work.h"
 
-/* Says whether compilers wrote the text for aarch64: gcc's begins with .arch, clang's has remarks as
- * only that processor's have. */
+/* Says whether compilers wrote the text for aarch64: gcc's begins with .arch, clang's has remarks
+ * as only that processor's have. */
 bool sled_aarch64_is(const char *in, const char *end)
 {
 	for (const char *p = in; p < end; p = next_line(p)) {
@@ -65,6 +65,8 @@ static void write_exit(struct scan *s, const char *q, uint32_t kind)
  */
 static bool from_table(const struct scan *s, const char *p, struct str reg)
 {
+	if (p < s->func_text) /* a cold part that stands before its function */
+		return true;
 	while (p > s->func_text) {
 		const char *q;
 
@@ -103,8 +105,8 @@ static bool is_code_label(const char *p)
 
 /*
  * Says whether the text may have computed gotos: the address of a label of code is taken. gcc has
- * such labels in tables or makes their addresses, clang says so in a remark; without remarks, nothing
- * is known of clang's text.
+ * such labels in tables or makes their addresses, clang says so in a remark; without remarks,
+ * nothing is known of clang's text.
  */
 static bool has_gotos(const struct scan *s)
 {

@@ -54,9 +54,9 @@ struct scan {
 	/* raw: in inline assembly, or, with `macro`, in a macro; off: not 64-bit code; intel:
 	 * Intel's syntax; unwind: the text has .cfi directives */
 	bool clang, raw, macro, off, intel, unwind;
-	bool aarch64;	 /* the text is for that processor; */
-	int gotos;	 /* there it may have computed gotos: 1, it has none: -1, not looked yet: 0 */
-	bool joined;	 /* the line being read was appended to the one before */
+	bool aarch64; /* the text is for that processor; */
+	int gotos;    /* there it may have computed gotos: 1, it has none: -1, not looked yet: 0 */
+	bool joined;  /* the line being read was appended to the one before */
 	struct str type; /* the last symbol declared a function, until its label comes */
 
 	struct secname sec, before;			  /* current and previous section */

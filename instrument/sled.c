@@ -244,8 +244,8 @@ static void line(struct scan *s, const char *p)
 
 	if (s->raw) {
 		raw_line(s, q);
-		if (s->func && memmem(p, (const char *)rawmemchr(p, '\n') - p, s->aarch64 ? "b" : "jmp",
-				      s->aarch64 ? 1 : 3))
+		if (s->func && memmem(p, (const char *)rawmemchr(p, '\n') - p,
+				      s->aarch64 ? "b" : "jmp", s->aarch64 ? 1 : 3))
 			sled_mark_unseen_end(s);
 	} else if (*q == '#')
 		comment(s, p, q);

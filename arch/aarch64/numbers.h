@@ -48,11 +48,11 @@
 #define DT_RELOCATE_PUSH 0
 
 /* arch/sled.h */
-#define DT_SLED_THUNKS	  0  /* a sled leads to a stub that the controller has put near its module */
-#define DT_SLED_THUNK	  0  /* bytes of a thunk for events, which are not there yet */
-#define DT_SLED_ENTRY	  4  /* a nop */
-#define DT_SLED_WAY	  16 /* bytes: ldr x16, its address; br x16 */
-#define DT_SLED_STUB	  24 /* most bytes of a stub */
+#define DT_SLED_THUNKS 0  /* a sled leads to a stub that the controller has put near its module */
+#define DT_SLED_THUNK  0  /* bytes of a thunk for events, which are not there yet */
+#define DT_SLED_ENTRY  4  /* a nop */
+#define DT_SLED_WAY    16 /* bytes: ldr x16, its address; br x16 */
+#define DT_SLED_STUB   24 /* most bytes of a stub */
 /* bytes from a stub's beginning to where its hook returns to */
 #define DT_SLED_STUB_BACK(kind) ((kind) == DT_ELF_JUMP ? 12 : 8)
 

@@ -68,8 +68,8 @@ uint64_t dt_sled_check(const struct dt_sled_code *c, struct dt_elf_site *s)
 	const uint8_t *p = c->at(c->ctx, s->address, 8);
 	struct dt_insn nop, in;
 
-	if (!p || s->address % 4 || !dt_insn_decode(&nop, p, 4, s->address) ||
-	    nop.word != NOP || !dt_insn_decode(&in, p + 4, 4, s->address + 4))
+	if (!p || s->address % 4 || !dt_insn_decode(&nop, p, 4, s->address) || nop.word != NOP ||
+	    !dt_insn_decode(&in, p + 4, 4, s->address + 4))
 		return 0;
 	s->back = 4;
 	switch (s->kind) {

@@ -4,8 +4,8 @@
 #ifndef SLED_FUNCTIONS_H
 #define SLED_FUNCTIONS_H
 
-#define SLED_CALL	long a, long b, long c, long d
-#define SLED_PASS	a, b, c, d
+#define SLED_CALL      long a, long b, long c, long d
+#define SLED_PASS      a, b, c, d
 #define SLED_RESULT(a) ((a) ^ 0x5555555555555555)
 
 typedef long sled_fn(SLED_CALL);

@@ -2,10 +2,11 @@
 /*
  * Sleds on aarch64, from the table in the file to the record in the ring, in one process: under
  * qemu-user there is neither ptrace nor rseq. Everything is devtrace's own but these two: the sites
- * are read (elf/), stubs made and switched (arch/aarch64/sled.c), the area mapped (hook/area.c), its
- * hooks called by the functions of sled-functions.c, and the rings read (session/rings.c). In place
- * of the kernel's rseq, each thread has cores of its own, between which its signal handler moves it,
- * and that handler leads a thread out of the sequence that it was in, as the kernel would.
+ * are read (elf/), stubs made and switched (arch/aarch64/sled.c), the area mapped (hook/area.c),
+ * its hooks called by the functions of sled-functions.c, and the rings read (session/rings.c). In
+ * place of the kernel's rseq, each thread has cores of its own, between which its signal handler
+ * moves it, and that handler leads a thread out of the sequence that it was in, as the kernel
+ * would.
  *
  * The truth is what the threads have called: records written = read + lost, none torn, none out of
  * order, none twice.
@@ -29,6 +30,7 @@
 #include "elf/elf.h"
 #include "hook/area.h"
 #include "process/maps.h"
+#include "process/memory.h"
 #include "session/rings.h"
 #include "test/aarch64/sled-functions.h"
 
@@ -37,7 +39,7 @@
 #define CONTEXTS    2		  /* the thread itself, and its signal handler */
 #define A_LAP	    16		  /* records */
 #define FUNCTIONS   6
-#define MIX(a)	    ((long)((unsigned long)(a) * 0x9e3779b97f4a7c15ul))
+#define MIX(a)	    ((long)((unsigned long)(a)*0x9e3779b97f4a7c15ul))
 #define TURNED(a)   ((long)((unsigned long)(a) << 17 | (unsigned long)(a) >> 47))
 #define CALL(a)	    a, ~(a), MIX(a), TURNED(a)
 #define ID(t, c, n) ((long)((unsigned long)(t) << 56 | (unsigned long)(c) << 48 | (n)))
@@ -51,11 +53,13 @@ static __thread struct {
 	uint64_t rest[2];
 } fake __attribute__((aligned(32)));
 static __thread uint32_t own_id;
+static __thread int own_errno;
 
 long __real_syscall(long nr, ...);
 long __wrap_syscall(long nr, ...);
 
-/* the session's memory is owned by a robust futex, of which qemu-user has no list: here nobody dies */
+/* the session's memory is owned by a robust futex, of which qemu-user has no list: here nobody dies
+ */
 long __wrap_syscall(long nr, ...)
 {
 	long a[6];
@@ -89,14 +93,16 @@ static void ok(int good, const char *what)
 
 static struct dt_elf *elf;
 static size_t kinds[DT_ELF_KINDS]; /* how many sites are of each kind */
-static uint64_t bias, stubs; /* address of the stubs: DT_SLED_STUB bytes for each site */
+static uint64_t bias, stubs;	   /* address of the stubs: DT_SLED_STUB bytes for each site */
 static uint8_t *text_copy, *text;
 static size_t text_size;
 
-static const char *const name[FUNCTIONS] = {"sled_plain",  "sled_frame", "sled_tail",
-					    "sled_jump",   "sled_returns", "sled_real"};
+static const char *const name[FUNCTIONS] = {"sled_plain", "sled_frame",	  "sled_tail",
+					    "sled_jump",  "sled_returns", "sled_real"};
 enum { PLAIN, FRAME, TAIL, JUMP, RETURNS, REAL };
 static uint64_t function[FUNCTIONS], storm;
+
+int main(int argc, char **argv);
 
 static void read_sites(const char *path)
 {
@@ -114,7 +120,8 @@ static void read_sites(const char *path)
 	for (size_t i = 0; i < elf->sites; i++)
 		kinds[elf->site[i].kind]++;
 	text = (uint8_t *)((bias + elf->site[0].address) & ~4095ul);
-	text_size = ((bias + elf->site[elf->sites - 1].address + 8 - (uint64_t)text) + 4095) & ~4095ul;
+	/* with what calls them: sleds.c is linked behind */
+	text_size = ((uint64_t)main + 4096 - (uint64_t)text + 4095) & ~4095ul;
 	text_copy = malloc(text_size);
 	memcpy(text_copy, text, text_size);
 	if (mprotect(text, text_size, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
@@ -135,9 +142,9 @@ static void make_stubs(const uint64_t hook[DT_HOOKS])
 			die(e.text);
 		stubs = dt_maps_gap(&maps, (uint64_t)text, bytes, DT_JUMP_REACH, ~0ull);
 		dt_maps_free(&maps);
-		if (!stubs || mmap((void *)stubs, bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
-				   0) != (void *)stubs)
+		if (!stubs ||
+		    mmap((void *)stubs, bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != (void *)stubs)
 			die("no room for stubs near the program");
 	}
 	o = (struct dt_emit){.bytes = (uint8_t *)stubs + elf->sites * DT_SLED_STUB,
@@ -194,20 +201,24 @@ struct writer {
 	pthread_t thread;
 	unsigned number;
 	bool ready, moves;
-	uint64_t laps;			/* of the thread itself, wanted */
-	uint64_t done[CONTEXTS];	/* laps, which is the truth */
+	uint64_t laps;			 /* of the thread itself, wanted */
+	uint64_t done[CONTEXTS];	 /* laps, which is the truth */
 	uint64_t signals, aborts, wrong; /* wrong: results of functions */
+	uint64_t sp;			 /* where it calls from, but for its handler */
 };
 
 static struct writer writer[THREADS];
 static __thread struct writer *me;
 static volatile bool go, finished;
 
-static void lap(struct writer *w, unsigned context)
+__attribute__((noinline)) static void lap(struct writer *w, unsigned context)
 {
-	uint64_t n = w->done[context];
+	uint64_t n = w->done[context], sp;
 	long a = ID(w->number, context, n), want = SLED_RESULT(a);
 
+	__asm__ volatile("mov %0, sp" : "=r"(sp));
+	if (!context)
+		w->sp = sp;
 	w->wrong += sled_frame(CALL(a)) != want;
 	w->wrong += sled_tail(CALL(a)) != want;
 	w->wrong += sled_jump(CALL(a), sled_plain) != want;
@@ -276,8 +287,7 @@ struct seen {
 	uint64_t records, torn, order, place; /* place: of another thread, site or stack */
 	uint64_t entries[FUNCTIONS][THREADS][CONTEXTS];
 	uint64_t last[CORES + 1][THREADS][CONTEXTS], ticks[CORES + 1];
-	uint64_t sp[THREADS];
-	double real;
+	uint64_t jumps; /* exits by a jump, of calls that threads have made outside of handlers */
 };
 
 static const struct dt_elf_site *site_of(uint64_t pc)
@@ -319,11 +329,9 @@ static void check_call(struct seen *s, unsigned ring, const struct dt_record *r,
 	s->last[ring][t][c] = n + 1;
 	if (ring < CORES && ring / 2 != t)
 		s->place++;
-	if (c || (f == PLAIN))
-		return;
-	if (!s->sp[t])
-		s->sp[t] = r->sp;
-	s->place += r->sp != s->sp[t];
+	/* of sled_plain() only where sled_frame() does not call it */
+	if (!c && f != PLAIN)
+		s->place += r->sp != writer[t].sp;
 }
 
 static void check(struct seen *s, unsigned ring, const struct dt_record *r)
@@ -342,13 +350,18 @@ static void check(struct seen *s, unsigned ring, const struct dt_record *r)
 		return;
 	}
 	if (r->kind == DT_ENTRY) {
-		s->torn += v[1] != ~v[0] || v[2] != MIX(v[0]) || v[3] != TURNED(v[0]) || r->flags != 4;
+		s->torn +=
+			v[1] != ~v[0] || v[2] != MIX(v[0]) || v[3] != TURNED(v[0]) || r->flags != 4;
 		check_call(s, ring, r, v[0], f);
 	} else if (site->kind == DT_ELF_JUMP) {
 		s->torn += v[0] != (long)sled_plain || r->flags != 0;
+		for (unsigned t = 0; t < THREADS; t++)
+			s->jumps += r->sp == writer[t].sp;
 	} else if (f == REAL) {
-		memcpy(&s->real, &v[2], 8);
-		s->torn += s->real < 0 || s->real != (double)(uint64_t)s->real || r->flags != 1;
+		double real;
+
+		memcpy(&real, &v[2], 8);
+		s->torn += real < 0 || real != (double)(uint64_t)real || r->flags != 1;
 	} else if (site->kind == DT_ELF_TAIL) {
 		s->torn += v[1] != ~v[0] || r->flags != 1;
 		check_call(s, ring, r, v[0], f);
@@ -404,11 +417,27 @@ static void *read_records(void *arg)
 
 /* ---- runs ---- */
 
-static void begin(struct run *r, enum dt_policy policy, uint64_t ring, bool fast)
+enum kind { FAST, SLOW, FROM }; /* hooks; FROM: of calls that the program makes, and no others */
+
+/* Has the hooks called ..._FROM record what is called from [begin, begin + size). */
+static void set_from(const struct run *r, uint64_t begin, uint64_t size)
+{
+	struct dt_from from = {begin, size};
+	int mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+
+	/* not the first one */
+	if (dt_memory_write(mem, r->area + offsetof(struct dt_blob, from[2]), &from, sizeof(from)) <
+	    0)
+		die("the area can not be written");
+	close(mem);
+}
+
+static void begin(struct run *r, enum dt_policy policy, uint64_t ring, enum kind kind)
 {
 	struct dt_thread_offsets o = {
 		.tid = (int64_t)((char *)&own_id - (char *)__builtin_thread_pointer()),
 		.rseq = (int64_t)((char *)&fake - (char *)__builtin_thread_pointer()),
+		.error = (int64_t)((char *)&own_errno - (char *)__builtin_thread_pointer()),
 		.rseq_size = 32,
 		.signature = DT_RSEQ_SIGNATURE};
 	int mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
@@ -420,7 +449,13 @@ static void begin(struct run *r, enum dt_policy policy, uint64_t ring, bool fast
 	    dt_area_map_self(mem, &r->shared, &r->area, &r->bytes, &e) < 0 ||
 	    dt_area_make_hooks(mem, r->area, &r->shared.geometry, &o, &e) < 0)
 		die(e.text);
-	dt_area_hooks(mem, r->area, fast, hook);
+	dt_area_hooks(mem, r->area, kind != SLOW, hook);
+	if (kind == FROM) {
+		set_from(r, (uint64_t)text, text_size);
+		hook[DT_HOOK_ENTRY] = hook[DT_HOOK_ENTRY_FROM];
+		hook[DT_HOOK_EXIT] = hook[DT_HOOK_EXIT_FROM];
+		hook[DT_HOOK_JUMP] = hook[DT_HOOK_JUMP_FROM];
+	}
 	__builtin___clear_cache((char *)r->area, (char *)r->area + DT_CODE_SIZE);
 	close(mem);
 	make_stubs(hook);
@@ -472,12 +507,13 @@ static void work(struct run *r, uint64_t records)
 /* Compares what was read and lost with what the writers say. */
 static void judge(struct run *r, const char *what, bool lossless)
 {
-	uint64_t laps = 0, signals = 0, aborts = 0, wrong = 0, lost = 0, kept = 0, all = 0;
+	uint64_t laps = 0, own = 0, signals = 0, aborts = 0, wrong = 0, lost = 0, kept = 0, all = 0;
 	bool whole = true;
 	char line[400];
 
 	for (unsigned i = 0; i < THREADS; i++) {
 		laps += writer[i].done[0] + writer[i].done[1];
+		own += writer[i].done[0];
 		signals += writer[i].done[1];
 		aborts += writer[i].aborts;
 		wrong += writer[i].wrong;
@@ -486,6 +522,7 @@ static void judge(struct run *r, const char *what, bool lossless)
 				whole &= r->seen.entries[f][i][c] ==
 					 writer[i].done[c] * (f == PLAIN ? 3 : 1);
 	}
+	whole &= !kinds[DT_ELF_JUMP] || r->seen.jumps == own;
 	for (unsigned i = 0; i <= CORES; i++) {
 		struct dt_shared_ring_counts c = dt_shared_ring_counts(&r->shared, i);
 
@@ -493,25 +530,26 @@ static void judge(struct run *r, const char *what, bool lossless)
 		kept += r->reader[i].taken;
 		all += c.pos / 64 + c.dropped;
 	}
-	snprintf(line, sizeof(line),
-		 "%s: %lu written = %lu read + %lu lost; %lu torn, %lu out of order, %lu out of place, %lu "
-		 "results wrong; %lu signals, %lu in the sequence",
-		 what, (unsigned long)(laps * A_LAP), (unsigned long)kept, (unsigned long)lost,
-		 (unsigned long)r->seen.torn, (unsigned long)r->seen.order,
-		 (unsigned long)r->seen.place, (unsigned long)wrong, (unsigned long)signals,
-		 (unsigned long)aborts);
+	snprintf(
+		line, sizeof(line),
+		"%s: %lu written = %lu read + %lu lost; %lu torn, %lu out of order, %lu out of place, %lu "
+		"results wrong; %lu signals, %lu in the sequence",
+		what, (unsigned long)(laps * A_LAP), (unsigned long)kept, (unsigned long)lost,
+		(unsigned long)r->seen.torn, (unsigned long)r->seen.order,
+		(unsigned long)r->seen.place, (unsigned long)wrong, (unsigned long)signals,
+		(unsigned long)aborts);
 	ok(laps * A_LAP == kept + lost && all == laps * A_LAP && kept == r->seen.records &&
 		   !r->seen.torn && !r->seen.order && !r->seen.place && !wrong && kept &&
 		   (lossless ? whole && !lost : lost > 0),
 	   line);
 }
 
-static void campaign(const char *what, enum dt_policy policy, uint64_t ring, bool fast,
+static void campaign(const char *what, enum dt_policy policy, uint64_t ring, enum kind kind,
 		     uint64_t records)
 {
 	static struct run r;
 
-	begin(&r, policy, ring, fast);
+	begin(&r, policy, ring, kind);
 	switch_sites(0, true);
 	work(&r, records);
 	switch_sites(0, false);
@@ -520,6 +558,29 @@ static void campaign(const char *what, enum dt_policy policy, uint64_t ring, boo
 }
 
 /* ---- one thread ---- */
+
+/* A branch leads 128 MiB at most; where it does not, the site stays off. */
+static void try_reach(void)
+{
+	const uint64_t far = 128ull << 20, at = 0x7f0000000000;
+	const int64_t to[] = {4, far - 4, far, -far, -far - 4, 6, -(int64_t)at};
+	static const bool good[] = {true, true, false, true, false, false, false};
+	struct dt_toggle t;
+	bool right = true;
+	uint32_t word;
+
+	for (size_t i = 0; i < sizeof(to) / sizeof(*to); i++) {
+		bool can = dt_sled_toggle(DT_ELF_ENTRY, at, at + (uint64_t)to[i], &t);
+
+		memcpy(&word, t.on, 4);
+		right &= can == good[i] &&
+			 (!can ||
+			  (word >> 26 == 5 && (int64_t)((int32_t)(word << 6) >> 4) == to[i]));
+	}
+	right &= !dt_sled_toggle(DT_ELF_EVENT, at, at + 4, &t) &&
+		 !dt_sled_toggle(DT_ELF_PROBE_ENTRY, at, at + 4, &t);
+	ok(right, "a site that is out of reach of its stub is not switched");
+}
 
 static uint64_t flags_after(uint64_t hook, uint64_t before)
 {
@@ -541,13 +602,16 @@ static void try_hooks(void)
 {
 	static struct run r;
 	static const int these[] = {DT_HOOK_ENTRY, DT_HOOK_EXIT, DT_HOOK_EXIT_ERRNO, DT_HOOK_JUMP};
+	static const int froms[] = {DT_HOOK_ENTRY_FROM, DT_HOOK_EXIT_FROM, DT_HOOK_EXIT_ERRNO_FROM,
+				    DT_HOOK_JUMP_FROM};
 	struct dt_trial_registers in, out;
 	uint64_t hook[2][DT_HOOKS], kept = 0, records = 0, flags = 0;
 	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 
-	begin(&r, DT_OVERWRITE, 64 << 10, true);
+	begin(&r, DT_OVERWRITE, 64 << 10, FAST);
 	fake.cpu = fake.start = 1;
 	own_id = (uint32_t)gettid();
+	own_errno = 4711;
 	dt_area_hooks(mem, r.area, true, hook[0]);
 	dt_area_hooks(mem, r.area, false, hook[1]);
 	for (int i = 0; i < DT_TRIAL_REGISTERS; i++)
@@ -561,7 +625,9 @@ static void try_hooks(void)
 		dt_trial_call(to, &in, &out);
 		kept += !memcmp(&in, &out, sizeof(in));
 		got = dt_shared_ring_record(&r.shared, ring, before);
-		records += dt_shared_ring_pos(&r.shared, ring) == before + 64 && got.tid == own_id &&
+		records += dt_shared_ring_pos(&r.shared, ring) == before + 64 &&
+			   got.tid == own_id && got.kind == (k % 4 ? DT_EXIT : DT_ENTRY) &&
+			   (k % 4 != 2 || got.value[3] == 4711) &&
 			   (k % 4 == 3 || (got.value[0] == in.r[0] && got.value[1] == in.r[1]));
 		flags += flags_after(to, nzcv) == nzcv && flags_after(to, 0xf0000000) == 0xf0000000;
 	}
@@ -569,8 +635,32 @@ static void try_hooks(void)
 	dt_trial_call(hook[0][DT_HOOK_ENTRY], &in, &out);
 	kept += !memcmp(&in, &out, sizeof(in));
 	records += dt_shared_ring_pos(&r.shared, CORES) == 13 * 64;
-	printf("# %lu of 9 keep registers, %lu of 9 append, %lu of 8 keep flags\n", kept, records, flags);
-	ok(kept == 9 && records == 9 && flags == 8, "each hook keeps registers and flags, and appends");
+	printf("# %lu of 9 keep registers, %lu of 9 append, %lu of 8 keep flags\n", kept, records,
+	       flags);
+	ok(kept == 9 && records == 9 && flags == 8,
+	   "each hook keeps registers and flags, and appends");
+	/* dt_trial_call() calls from &in */
+	kept = records = 0;
+	fake.cpu = 1;
+	for (int k = 0; k < 32; k++) {
+		uint64_t first = (uint64_t)&in, before = dt_shared_ring_pos(&r.shared, 1) +
+							 dt_shared_ring_pos(&r.shared, CORES);
+		bool in_it = k / 8 == 1;
+
+		/* before, around, behind, and none */
+		set_from(&r,
+			 first - (k / 8 == 0   ? 64
+				  : k / 8 == 1 ? 63
+				  : k / 8 == 2 ? -1
+					       : 0),
+			 k / 8 == 3 ? 0 : 64);
+		dt_trial_call(hook[k / 4 % 2][froms[k % 4]], &in, &out);
+		kept += !memcmp(&in, &out, sizeof(in));
+		records +=
+			dt_shared_ring_pos(&r.shared, 1) + dt_shared_ring_pos(&r.shared, CORES) ==
+			before + (in_it ? 64 : 0);
+	}
+	ok(kept == 32 && records == 32, "hooks of calls from some modules record these only");
 	close(mem);
 	end(&r);
 }
@@ -600,7 +690,7 @@ static void interrupt_everywhere(void)
 	const struct dt_template *t = dt_blob_head()->hook_template;
 	unsigned n = 0, missed = 0, inside = 0, hooks = kinds[DT_ELF_JUMP] ? 3 : 2;
 
-	begin(&r, DT_DROP, 64 << 10, true);
+	begin(&r, DT_DROP, 64 << 10, FAST);
 	memset(writer, 0, sizeof(writer));
 	writer[0].laps = ~0ull >> 16;
 	fake.cpu = fake.start = 0;
@@ -636,7 +726,7 @@ static void storm_of_switches(unsigned rounds)
 	pthread_t thread;
 	int n = 0;
 
-	begin(&r, DT_OVERWRITE, 1 << 20, true);
+	begin(&r, DT_OVERWRITE, 1 << 20, FAST);
 	memset(writer, 0, sizeof(writer));
 	go = false;
 	one = (struct writer){.laps = ~0ull >> 16};
@@ -672,25 +762,29 @@ int main(int argc, char **argv)
 	sigaction(SIGUSR1, &act, NULL);
 	sigaction(SIGTRAP, &act, NULL);
 	read_sites(argv[0]);
-	snprintf(line, sizeof(line), "sites: %zu entries, %zu returns, %zu tails, %zu jumps, %zu bad",
+	snprintf(line, sizeof(line),
+		 "sites: %zu entries, %zu returns, %zu tails, %zu jumps, %zu bad",
 		 kinds[DT_ELF_ENTRY], kinds[DT_ELF_RETURN], kinds[DT_ELF_TAIL], kinds[DT_ELF_JUMP],
 		 elf->bad_sites);
-	ok(kinds[DT_ELF_ENTRY] == FUNCTIONS + 1 && kinds[DT_ELF_RETURN] >= 5 && !elf->bad_sites, line);
+	ok(kinds[DT_ELF_ENTRY] == FUNCTIONS + 1 && kinds[DT_ELF_RETURN] >= 5 && !elf->bad_sites,
+	   line);
 	/* the site, its stub, the way, the hook */
 	length = 1 + 4 + 2 + (t[DT_HOOK_ENTRY].end - t[DT_HOOK_ENTRY].hook) / 4;
 	snprintf(line, sizeof(line), "a record takes %lu instructions, of 50 at most", length);
 	ok(length <= 50, line);
+	try_reach();
 	try_hooks();
 	interrupt_everywhere();
-	campaign("wait", DT_WAIT, 64 << 10, true, records);
-	campaign("drop", DT_DROP, 64 << 10, true, records);
-	campaign("overwrite", DT_OVERWRITE, 64 << 10, true, records);
-	campaign("wait, without rseq", DT_WAIT, 64 << 10, false, records);
+	campaign("wait", DT_WAIT, 64 << 10, FAST, records);
+	campaign("drop", DT_DROP, 64 << 10, FAST, records);
+	campaign("overwrite", DT_OVERWRITE, 64 << 10, FAST, records);
+	campaign("wait, without rseq", DT_WAIT, 64 << 10, SLOW, records);
 	if (!few) {
-		campaign("wait, rings of a megabyte", DT_WAIT, 1 << 20, true, records);
-		campaign("drop, without rseq", DT_DROP, 64 << 10, false, records);
+		campaign("wait, rings of a megabyte", DT_WAIT, 1 << 20, FAST, records);
+		campaign("drop, without rseq", DT_DROP, 64 << 10, SLOW, records);
 	}
-	campaign("overwrite, without rseq", DT_OVERWRITE, 64 << 10, false, records);
+	campaign("calls from this program", DT_WAIT, 64 << 10, FROM, records);
+	campaign("overwrite, without rseq", DT_OVERWRITE, 64 << 10, SLOW, records);
 	storm_of_switches(records / 1000);
 	ok(!memcmp(text, text_copy, text_size), "every word is back");
 	printf("1..%d\n", tests);
