@@ -6,6 +6,8 @@
  */
 #include "instrument/sled-work.h"
 
+#include <stdio.h>
+
 /* Says whether compilers wrote the text for aarch64: gcc's begins with .arch, clang's has remarks
  * as only that processor's have. */
 bool sled_aarch64_is(const char *in, const char *end)
@@ -97,10 +99,27 @@ static void branch(struct scan *s, const char *q)
 		write_exit(s, q, SITE_TAIL);
 }
 
-/* Says whether a label that only code has begins at p: .L and a number. */
-static bool is_code_label(const char *p)
+/*
+ * Says whether the label at p is one of code: .L and a number, and what stands behind it is not the
+ * table of a switch, which gcc numbers alike. Its definition is mostly close behind its use.
+ */
+static bool is_code_label(const struct scan *s, const char *p)
 {
-	return begins(p, ".L") && digit(p[2]);
+	struct str name = symbol(p);
+	char line[64];
+	const char *at;
+	size_t n;
+
+	if (!begins(p, ".L") || !digit(p[2]) || name.len > sizeof(line) - 4)
+		return false;
+	n = (size_t)snprintf(line, sizeof(line), "\n%.*s:\n", (int)name.len, name.p);
+	at = memmem(p, (size_t)(s->end - p), line, n);
+	if (!at)
+		at = memmem(s->begin, (size_t)(s->end - s->begin), line, n);
+	at = at ? skip(at + n) : p;
+	return !(begins(at, ".byte\t(.L") || begins(at, ".2byte\t(.L") ||
+		 begins(at, ".4byte\t(.L") || begins(at, ".hword\t(.L") ||
+		 begins(at, ".word\t(.L"));
 }
 
 /*
@@ -121,7 +140,7 @@ static bool has_gotos(const struct scan *s)
 		const char *p = s->begin;
 
 		while ((p = memmem(p, (size_t)(s->end - p), takes[i], n)) != NULL)
-			if (is_code_label(p += n))
+			if (is_code_label(s, p += n))
 				return true;
 	}
 	return false;

@@ -54,6 +54,34 @@ try() { # try RECORDS FEW NAME COMPILER...
 	say $? "$name: $(grep -c '^ok' "$scratch/out") looks; $(sed -n 's/.*- wait: \(.* lost\);.*/\1/p' "$scratch/out")"
 	if [ -n "$VERBOSE" ] || [ $failed = 1 ]; then cat "$scratch/log" "$scratch/out" | sed 's/^/# /'; fi
 }
+
+# sites of each kind in an object's table: entries, returns, tails, jumps
+kinds() {
+	aarch64-linux-gnu-objcopy -O binary -j devtrace_sites --set-section-flags devtrace_sites=alloc "$1" "$scratch/table" &&
+		od -An -v -tu1 -w12 "$scratch/table" | awk '{n[$9]++} END {print n[1] + 0, (n[2] > 0), n[3] + 0, n[4] + 0}'
+}
+# jumps WANTED COMPILER...: of what branches through registers
+jumps() {
+	local want=$1 got
+	shift
+	"$@" -B build/lib -c -o "$scratch/jumps.o" test/aarch64/sled-jumps.c 2>"$scratch/log" && got=$(kinds "$scratch/jumps.o")
+	[ "$got" = "$want" ] && aarch64-linux-gnu-objdump -d "$scratch/jumps.o" | grep -q $'\tbr\t'
+	say $? "branches through registers, ${*: -3}: $got, expected $want"
+}
+for option in -O2 -Os; do
+	jumps "2 1 0 1" aarch64-linux-gnu-gcc "$option" -fno-if-conversion -fno-tree-switch-conversion
+	jumps "2 1 0 0" aarch64-linux-gnu-gcc -DGOTO "$option"
+	! command -v clang >/dev/null || {
+		jumps "2 1 0 1" clang --target=aarch64-linux-gnu -fno-integrated-as "$option"
+		jumps "2 1 0 0" clang --target=aarch64-linux-gnu -fno-integrated-as -DGOTO "$option"
+	}
+done
+# a landing pad and what signs the return address stay the first instruction
+aarch64-linux-gnu-gcc -O2 -mbranch-protection=standard -I. -B build/lib -c -o "$scratch/signed.o" test/aarch64/sled-functions.c &&
+	first=$(aarch64-linux-gnu-objdump -d "$scratch/signed.o" | grep -A 1 '>:$' | grep -P '^ ' | cut -f3- | sort | uniq -c | tr -s ' \n\t' ' ') &&
+	[ "$first" = " 6 bti c 1 paciasp " ]
+say $? "functions begin with$first"
+
 records=${RECORDS:-60000}
 try "$records" "" "gcc -O2" aarch64-linux-gnu-gcc -O2
 few=few
