@@ -6,6 +6,7 @@
 # A null pointer to no bytes (qsort, memcpy) is not taken for a fault.
 # STATIC=1 (make static): one file without shared libraries, packaging/static/static.mk.
 # ARCH=aarch64: for that processor, by a cross compiler, into build/aarch64/ (packaging/cross/cross.mk).
+# COVERAGE=1 (make coverage): notes what of it has run, test/coverage/.
 # FUZZ=1 fuzzers: by clang, with those and with libFuzzer, what test/fuzz/ tries everything that reads with.
 
 PREFIX   ?= /usr/local
@@ -13,9 +14,9 @@ VERSION  := $(shell sed -n 's/^\#define DT_VERSION "\(.*\)"/\1/p' core/version.h
 CC       ?= gcc
 HOST     := $(shell uname -m)
 ARCH     ?= $(HOST)
-CFLAGS   ?= $(if $(SAN)$(FUZZ),-O1 -g1,-O2 -g)
+CFLAGS   ?= $(if $(SAN)$(FUZZ),-O1 -g1,$(if $(COVERAGE),-O1 -g,-O2 -g))
 comma    := ,
-B        := build$(if $(filter-out $(HOST),$(ARCH)),/$(ARCH))$(if $(FUZZ),/fuzz,$(if $(SAN),/san,$(if $(STATIC),/static)))
+B        := build$(if $(filter-out $(HOST),$(ARCH)),/$(ARCH))$(if $(FUZZ),/fuzz,$(if $(SAN),/san,$(if $(STATIC),/static,$(if $(COVERAGE),/coverage))))
 ifneq ($(ARCH),$(HOST))
 include packaging/cross/cross.mk
 endif
@@ -32,7 +33,7 @@ SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-poin
 	$(if $(SAN),$(if $(FUZZ),,-fsanitize-undefined-trap-on-error -fno-sanitize=nonnull-attribute)) \
 	$(if $(FUZZ),-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined -fno-sanitize=pointer-overflow)
 # they warn of what they themselves make; a build without them warns of the rest
-WARN     := -Wall -Wextra $(if $(SAN),-w -Werror=implicit-function-declaration -Werror=incompatible-pointer-types -Werror=int-conversion,-Werror) -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wstrict-prototypes
+WARN     := -Wall -Wextra $(if $(SAN)$(COVERAGE),-w -Werror=implicit-function-declaration -Werror=incompatible-pointer-types -Werror=int-conversion,-Werror) -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wstrict-prototypes
 # Against what overwrites memory: those of them that the compiler has. What runs in a traced process is
 # built without (arch/x86_64/target/target.mk). FORTIFY needs optimization, and the sanitizers do its work.
 has      = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -x c - -o /dev/null 2>/dev/null && echo '$(1)')
@@ -40,8 +41,10 @@ GUARD   := $(call has,-fstack-protector-strong) $(call has,-fcf-protection) $(if
 LEVEL   := $(shell echo '\#include <features.h>' | $(CC) -Werror -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -E - >/dev/null 2>&1 && echo 3 || echo 2)
 FORTIFY  = $(if $(SAN),,$(if $(filter -O -O1 -O2 -O3 -Os -Og,$(lastword $(filter -O%,$(CFLAGS)))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(LEVEL)))
 LDGUARD := -Wl,-z,relro,-z,now,-z,noexecstack
-ALL       = -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(GUARD) $(FORTIFY) -f$(PIE) $(if $(STATIC),-DDT_STATIC -ffunction-sections -fdata-sections) $(SANFLAGS) $(CFLAGS) -MMD -MP
-LINK      = $(CC) -$(LINKPIE) $(LDGUARD) $(if $(STATIC),-s -Wl$(comma)--gc-sections) $(SANFLAGS) $(CFLAGS)
+# what notes which blocks have run, in each program
+HIT      := $(if $(COVERAGE),$(B)/test/coverage/hit.o)
+ALL       = -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(GUARD) $(FORTIFY) -f$(PIE) $(if $(STATIC),-DDT_STATIC -ffunction-sections -fdata-sections) $(SANFLAGS) $(CFLAGS) $(if $(COVERAGE),-fsanitize-coverage=trace-pc) -MMD -MP
+LINK      = $(CC) $(HIT) -$(LINKPIE) $(LDGUARD) $(if $(STATIC),-s -Wl$(comma)--gc-sections) $(SANFLAGS) $(CFLAGS)
 # what decodes instructions, where arch/ does not
 DECODER  := $(if $(filter x86_64,$(ARCH)),-lZydis)
 # what runs in traced processes: not there yet for each processor
@@ -70,7 +73,7 @@ FUZZER  := $(FUZZSRC:%.c=$(B)/%)
 # The assembler that makes sleds knows one processor only.
 SLEDS    := $(if $(filter x86_64,$(ARCH)),$(B)/lib/as)
 # The extension is not built with sanitizers: the programs that load it have none. Its sources are those of devtrace itself.
-all: $(B)/devtrace $(if $(SAN)$(STATIC),,$(B)/libdevtrace-sqlite.so $(B)/libdevtrace.so) $(SLEDS) $(B)/devtrace.pc $(B)/devtrace-clang.pc
+all: $(B)/devtrace $(if $(SAN)$(STATIC)$(COVERAGE),,$(B)/libdevtrace-sqlite.so $(B)/libdevtrace.so) $(SLEDS) $(B)/devtrace.pc $(B)/devtrace-clang.pc
 
 $(B)/devtrace: $(CMDOBJ) $(B)/libdevtrace.a
 	$(LINK) -o $@ $(CMDOBJ) $(B)/libdevtrace.a $(LIBS)
@@ -176,9 +179,9 @@ test:
 	$(MAKE) -j2 $(MATCHED) $(if $(CASES)$(OTHERS),all $(TOOL))
 	PLAIN=1 ./test/run.sh '$(T)'
 
-# the fuzzers one time of three (FUZZERS=1: this time): they are half as much to build as all of the rest
+# the fuzzers one time of five (FUZZERS=1: this time): they are half as much to build as all of the rest
 ifndef FUZZERS
-FUZZERS := $(shell shuf -n 1 -i 1-$(or $(SHARE),3))
+FUZZERS := $(shell shuf -n 1 -i 1-$(or $(SHARE),5))
 endif
 check:
 	@sh ./install-deps.sh build check kernel aarch64
@@ -225,6 +228,15 @@ soak: tests
 	@sh ./install-deps.sh build check kernel soak static deb packages
 	./test/soak.sh $(S)
 
+# says which lines of the product the commands' cases and the unit tests do not run (half an hour)
+coverage:
+	@sh ./install-deps.sh build check kernel
+	$(MAKE) COVERAGE=1 build/coverage/test/coverage/hit.o
+	$(MAKE) -j2 COVERAGE=1 tests
+	./test/coverage/run.sh
+
+$(B)/test/coverage/hit.o: ALL += -DDT_HITS='"$(CURDIR)/$(B)/hits"'
+
 # puts faults into a copy of the tree, one at a time, and says which the tests catch (two hours or more); ONLY=session/
 mutate:
 	@sh ./install-deps.sh build check kernel
@@ -233,7 +245,7 @@ mutate:
 clean:
 	rm -rf build
 
-.PHONY: all tests static fuzzers needs deps test check prototypes manual format format-wanted lint demo bench soak mutate clean
+.PHONY: all tests static fuzzers needs deps test check prototypes manual format format-wanted lint demo bench soak coverage mutate clean
 .SECONDARY:
 # the packages have trees of their own
 -include $(shell find $(B) \( -path $(B)/deb -o -path $(B)/rpm \) -prune -o -name '*.d' -type f -print 2>/dev/null)

@@ -614,7 +614,7 @@ build_forks() {
 	}
 	attached
 	[ "$(code)" = "$before" ]
-	for round in $(seq $((3 / ${SHARE:-1}))); do
+	for round in $(seq $(((3 + ${SHARE:-1} - 1) / ${SHARE:-1}))); do
 		at=1
 		until attached $at; do
 			kill -0 "$pid"
