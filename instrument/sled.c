@@ -15,6 +15,19 @@
 
 /* --- lines --- */
 
+/* Returns a remark that clang has on aarch64 as it has it on x86-64. */
+static const char *plain(const char *q)
+{
+	static const char *const alike[] = {"#APP", "#NO_APP",
+					    "# Start of file scope inline assembly",
+					    "# End of file scope inline assembly"};
+
+	for (size_t i = 0; *q == '/' && i < sizeof(alike) / sizeof(*alike); i++)
+		if (begins(q, "//") && begins(q + 2, alike[i] + 1))
+			return alike[i];
+	return q;
+}
+
 static void comment(struct scan *s, const char *p, const char *q)
 {
 	bool scope = begins(q, "# Start of file scope inline assembly");
@@ -32,8 +45,7 @@ static void comment(struct scan *s, const char *p, const char *q)
 
 static void raw_line(struct scan *s, const char *q)
 {
-	if (s->aarch64 && *q == '/')
-		q = begins(q, "//NO_APP") ? "#NO_APP" : q;
+	q = plain(q);
 	if (s->macro ? begins(q, ".endm") || begins(q, ".endr")
 		     : *q == '#' && (begins(q, "#NO_APP") ||
 				     begins(q, "# End of file scope inline assembly")))
@@ -244,11 +256,12 @@ static void line(struct scan *s, const char *p)
 
 	if (s->raw) {
 		raw_line(s, q);
-		if (s->func && memmem(p, (const char *)rawmemchr(p, '\n') - p,
-				      s->aarch64 ? "b" : "jmp", s->aarch64 ? 1 : 3))
+		if (s->func &&
+		    (s->aarch64 ? *q == 'b'
+				: !!memmem(p, (const char *)rawmemchr(p, '\n') - p, "jmp", 3)))
 			sled_mark_unseen_end(s);
-	} else if (*q == '#')
-		comment(s, p, q);
+	} else if (*q == '#' || (*q == '/' && s->aarch64))
+		comment(s, p, plain(q));
 	else if (*q == '.' && (q > p || p[1] != 'L'))
 		directive(s, p, q);
 	else if (q > p && letter(*q))

@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Branches through a register that do not leave the function, and one that does: sleds.t counts the sites. */
+/* Branches through a register that do not leave the function, and one that does; and what no compiler wrote, which gets no
+ * sled: sleds.t counts the sites. */
+#ifdef RAW
+__asm__(".text\nraw_file:\n\tret\n");
+#ifdef __clang__
+__attribute__((naked)) int raw_naked(int a)
+{
+	__asm__("mov w0, w1\n\tret");
+}
+#endif
+int raw_inside(int a)
+{
+	__asm__ volatile("bl raw_file\n\tb 1f\n\tret\n1:" ::: "x30");
+	return a;
+}
+#endif
+
 int jumps_switch(int a, int b)
 {
 	switch (a) {

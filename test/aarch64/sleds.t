@@ -28,9 +28,9 @@ hooks='entry exit jump exit_errno entry_from exit_from exit_errno_from jump_from
 bad=
 for h in $hooks; do
 	sed -n "/<${h}_start>:/,/<${h}_commit>:/p" "$scratch/blob" | grep -P '^ +[0-9a-f]+:' | cut -f3- >"$scratch/hook"
-	# pos is loaded first and acquiring, stored last and releasing; the clock is read behind the look at the limit
-	[ "$(grep -cE '^(ldar|stlr)' "$scratch/hook")" = 2 ] && tail -n 1 "$scratch/hook" | grep -q $'^stlr\tx15, \[x13\]$' &&
-		sed -n '/^ldar\tx15, \[x13\]$/,$p' "$scratch/hook" | grep -vE '^(ld|tb|cb|s|a|or|um|m)' | grep -q . && bad+=" $h"
+	# pos is loaded by ldar, after which comes the first store of the record; the last instruction publishes it
+	[ "$(grep -cE '^ldar|^stlr' "$scratch/hook")" = 2 ] && grep -q $'^ldar\tx15, \\[x13\\]$' "$scratch/hook" || bad+=" $h:load"
+	[ "$(tail -n 1 "$scratch/hook")" = $'stlr\tx15, [x13]' ] || bad+=" $h:publish"
 	[ "$(sed '/^ldar/,$d' "$scratch/hook" | grep -c '^st')" = 0 ] || bad+=" $h:store"
 done
 [ -z "$bad" ]
@@ -71,9 +71,11 @@ jumps() {
 for option in -O2 -Os; do
 	jumps "2 1 0 1" aarch64-linux-gnu-gcc "$option" -fno-if-conversion -fno-tree-switch-conversion
 	jumps "2 1 0 0" aarch64-linux-gnu-gcc -DGOTO "$option"
+	jumps "3 1 0 1" aarch64-linux-gnu-gcc -DRAW "$option"
 	! command -v clang >/dev/null || {
 		jumps "2 1 0 1" clang --target=aarch64-linux-gnu -fno-integrated-as "$option"
 		jumps "2 1 0 0" clang --target=aarch64-linux-gnu -fno-integrated-as -DGOTO "$option"
+		jumps "3 1 0 1" clang --target=aarch64-linux-gnu -fno-integrated-as -DRAW "$option"
 	}
 done
 # a landing pad and what signs the return address stay the first instruction
