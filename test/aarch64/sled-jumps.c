@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Branches through a register that do not leave the function, and one that does; and what no compiler wrote, which gets no
- * sled: sleds.t counts the sites. */
+/* Branches through a register that do not leave the function, and one that does; and what no
+ * compiler wrote, which gets no sled: sleds.t counts the sites. */
 #ifdef RAW
 __asm__(".text\nraw_file:\n\tret\n");
 #ifdef __clang__
@@ -19,15 +19,24 @@ int raw_inside(int a)
 int jumps_switch(int a, int b)
 {
 	switch (a) {
-	case 0: return b * 3;
-	case 1: return b / 7;
-	case 2: return b ^ a;
-	case 3: return b << a;
-	case 4: return b % 11;
-	case 5: return b - 100;
-	case 6: return b & 77;
-	case 7: return b | 1024;
-	default: return 0;
+	case 0:
+		return b * 3;
+	case 1:
+		return b / 7;
+	case 2:
+		return b ^ a;
+	case 3:
+		return b << a;
+	case 4:
+		return b % 11;
+	case 5:
+		return b - 100;
+	case 6:
+		return b & 77;
+	case 7:
+		return b | 1024;
+	default:
+		return 0;
 	}
 }
 

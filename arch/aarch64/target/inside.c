@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "target/parts.h"
+#include "arch/aarch64/inside.h"
 
 #define PR_GET_TSC    25
 #define PR_TSC_ENABLE 1
 
 #pragma GCC visibility push(hidden)
+extern struct dt_blob blob; /* hook.S */
 void *memcpy(void *to, const void *from, size_t n);
 #pragma GCC visibility pop
 
@@ -52,9 +53,9 @@ uint64_t dt_clock_and_core(uint32_t *core)
 	uint32_t at = DT_SHARED_CORE;
 
 	if (blob.rseq_offset)
-		at = __atomic_load_n((uint32_t *)(dt_own_thread_pointer() +
-						  (uint64_t)blob.rseq_offset + 4),
-				     __ATOMIC_RELAXED);
+		at = __atomic_load_n(
+			(uint32_t *)(dt_own_thread_pointer() + (uint64_t)blob.rseq_offset + 4),
+			__ATOMIC_RELAXED);
 	*core = at < blob.cores ? at : DT_SHARED_CORE;
 	return dt_ticks();
 }
