@@ -15,21 +15,6 @@ struct sequence {
 	uint64_t start, length, abort;
 };
 
-const struct dt_blob *dt_blob_head(void)
-{
-	return (const struct dt_blob *)dt_blob_image;
-}
-
-struct dt_thread_offsets dt_blob_offsets(const struct dt_blob *b)
-{
-	return (struct dt_thread_offsets){.tid = b->tid_offset,
-					  .rseq = b->rseq_offset,
-					  .rseq_size = b->rseq_size,
-					  .signature = b->rseq_signature,
-					  .error = b->errno_offset,
-					  .own = (enum dt_own)b->own};
-}
-
 /* Returns an adrp that leads so many pages further. */
 static uint32_t moved_adrp(uint32_t word, uint64_t pages)
 {

@@ -25,5 +25,5 @@ $(TB)/blob.elf: OTHER = 0
 $(TB)/other.elf: OTHER = 0x01000000
 $(TB)/%.bin: $(TB)/%.elf
 	$(CROSS)objcopy -O binary -j .text $< $@
-$(B)/arch/aarch64/blob.o: arch/aarch64/blob.S $(TB)/blob.bin $(TB)/other.bin
+$(B)/arch/aarch64/blob.o: arch/blob.S $(TB)/blob.bin $(TB)/other.bin
 	$(TARGETCC) -Wa,-I$(TB) -c -o $@ $<
