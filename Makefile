@@ -70,10 +70,8 @@ UNIT    := $(UNITSRC:%.c=$(B)/%)
 TOOL    := $(PROGSRC:%.c=$(B)/%)
 FUZZER  := $(FUZZSRC:%.c=$(B)/%)
 
-# The assembler that makes sleds knows one processor only.
-SLEDS    := $(if $(filter x86_64,$(ARCH)),$(B)/lib/as)
 # The extension is not built with sanitizers: the programs that load it have none. Its sources are those of devtrace itself.
-all: $(B)/devtrace $(if $(SAN)$(STATIC)$(COVERAGE),,$(B)/libdevtrace-sqlite.so $(B)/libdevtrace.so) $(SLEDS) $(B)/devtrace.pc $(B)/devtrace-clang.pc
+all: $(B)/devtrace $(if $(SAN)$(STATIC)$(COVERAGE),,$(B)/libdevtrace-sqlite.so $(B)/libdevtrace.so) $(B)/lib/as $(B)/devtrace.pc $(B)/devtrace-clang.pc
 
 $(B)/devtrace: $(CMDOBJ) $(B)/libdevtrace.a
 	$(LINK) -o $@ $(CMDOBJ) $(B)/libdevtrace.a $(LIBS)
@@ -124,6 +122,7 @@ $(B)/devtrace.pc $(B)/devtrace-clang.pc: $(B)/%.pc: instrument/%.pc.in core/vers
 	$(FILL) $< >$@
 
 include $(wildcard arch/$(ARCH)/target/target.mk)
+include $(wildcard test/$(ARCH)/test.mk)
 include bpf/bpf.mk
 include library/library.mk
 include packaging/packaging.mk

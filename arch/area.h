@@ -8,7 +8,7 @@
  *	+0xa000  kept    rw- private  struct dt_kept_block; a forked child inherits it
  *	+0xb000  threads rw- private  struct dt_own_rseq of threads (below); inherited, too
  *	+0x1b000 session rw- shared   struct dt_control and the rings (core/ring.h)
- *	then     hooks   r-x private  made from the blob's templates, for each core
+ *	then     hooks   r-x private  made from the blob's templates, for each core (not on aarch64)
  *	then     table   r-x private  struct dt_table, written by the controller only
  *
  * There is also a page of jumps near libc, and one near the program, where a direct jump from there
@@ -174,8 +174,8 @@ enum dt_hook {
 	DT_HOOK_JUMP_FROM,
 };
 
-/* A hook's template: offsets in the blob. The part from head to copy stands once in the hook, the
- * part from copy to end once for each core. */
+/* A hook's template: offsets in the blob. On x86-64 the part from head to copy stands once in the
+ * hook, the part from copy to end once for each core. On aarch64 this is the hook itself. */
 struct dt_template {
 	uint32_t head, hook, again, abort, copy, start, commit, end;
 };
@@ -199,7 +199,9 @@ struct dt_blob {
 		clone3;		       /* jumped to from libc's functions of these names */
 	uint32_t call;		       /* called by gates */
 	uint32_t code_begin, code_end; /* instructions: where a thread's ip can be */
-	uint32_t fixups, fixups_end;   /* begin and end of an array of struct dt_fixup */
+	/* begin and end of what dt_hooks_make() needs: on x86-64 an array of struct dt_fixup, on
+	 * aarch64 data that it fills in (struct dt_hook_data) */
+	uint32_t fixups, fixups_end;
 	struct dt_template hook_template[DT_HOOKS];
 	struct dt_template own_template[DT_HOOKS]; /* for an rseq of ours */
 	/* --- filled by the controller */

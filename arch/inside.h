@@ -6,7 +6,9 @@
 
 #if defined(__x86_64__)
 #include "arch/x86_64/inside.h"
-#else /* what runs in traced processes is not there yet for aarch64 */
+#elif defined(__aarch64__)
+#include "arch/aarch64/inside.h"
+#else
 #error "devtrace does not know this processor yet"
 #endif
 

@@ -13,8 +13,9 @@
  * session/rings.c for the rings. For all other code the two structures are incomplete types.
  * test/lint/shared.t checks this.
  *
- * Each field's remark says which side writes it. The append relies on x86-64's store order; the
- * controller and the slow path use the compiler's __atomic builtins.
+ * Each field's remark says which side writes it. The append relies on x86-64's store order, and has
+ * an acquiring load and a releasing store on aarch64 (test/litmus/); the controller and the slow
+ * path use the compiler's __atomic builtins.
  */
 #ifndef DT_CORE_CONTROL_H
 #define DT_CORE_CONTROL_H

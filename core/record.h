@@ -62,7 +62,7 @@ struct dt_record {
 			   core */
 	uint64_t sp;	/* stack pointer in the hook: equal for the E and X of a call */
 	uint64_t value[4]; /* E: rdi rsi rdx rcx. X: rax, rdx, xmm0 low, xmm0 high, or errno in its
-			      place: DT_ERRNO_VALUE */
+			      place: DT_ERRNO_VALUE. On aarch64 x0 to x3; x0, x1, q0 */
 };
 
 #define DT_ERRNO_VALUE 3 /* X of functions of certain libraries: hook/module.h, sets_errno */

@@ -60,8 +60,8 @@ static bool check_site(struct dt_elf *f, const struct dt_sled_code *c, struct dt
 		slot = f->hooks + 16;
 	}
 	to = dt_sled_check(c, s);
-	if (!to)
-		return false;
+	if (!to || !DT_SLED_THUNKS)
+		return to != 0;
 	if (to == *known)
 		return true;
 	if (!dt_sled_is_thunk(c, to, slot))
@@ -426,8 +426,10 @@ int dt_elf_read_sites(struct dt_elf *f, uint32_t names, struct dt_error *e)
 		return 0;
 	table = dt_elf_find_section(f, strings, f->section[names].size, "devtrace_sites");
 	hooks = dt_elf_find_section(f, strings, f->section[names].size, "devtrace_hooks");
-	if (table && hooks && table->type == SHT_PROGBITS && hooks->vaddr && hooks->size >= 32) {
-		f->hooks = hooks->vaddr;
+	if (DT_SLED_THUNKS && hooks && (!hooks->vaddr || hooks->size < 32))
+		hooks = NULL;
+	if (table && table->type == SHT_PROGBITS && (hooks || !DT_SLED_THUNKS)) {
+		f->hooks = DT_SLED_THUNKS ? hooks->vaddr : 0;
 		ret = read_table(f, table, e);
 	}
 	table = dt_elf_find_section(f, strings, f->section[names].size, "devtrace_events");

@@ -2,6 +2,7 @@
 /* Leaving a traced process as it was: switched off, put back, unmapped. */
 #include <dirent.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "hook/target-detach.h"
@@ -28,16 +29,18 @@ static int verify_module(struct dt_target *t, const struct dt_module *m, struct 
 		return 0;
 	for (size_t i = 0; i < elf->sites; i++) {
 		uint64_t at = m->bias + elf->site[i].address;
+		struct dt_toggle toggle;
 
-		if (!dt_sled_on[elf->site[i].kind])
+		if (!dt_sled_toggle(elf->site[i].kind, at, 0, &toggle))
 			continue;
 		if ((at & ~(PAGE - 1)) != have) {
 			have = at & ~(PAGE - 1);
 			if (dt_memory_read(t->mem, have, page, PAGE) < 0)
 				return 0; /* unmapped meanwhile */
 		}
-		if (page[at - have] == dt_sled_on[elf->site[i].kind])
-			return dt_fail(e, "%s: the byte at 0x%lx could not be put back",
+		if (at - have + toggle.size <= PAGE &&
+		    !memcmp(page + (at - have), toggle.on, toggle.size))
+			return dt_fail(e, "%s: the code at 0x%lx could not be put back",
 				       m->file->path, (unsigned long)at);
 	}
 	return 0;

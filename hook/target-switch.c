@@ -99,30 +99,42 @@ struct code_page {
 	unsigned char bytes[PAGE];
 };
 
+/* Sets `now' to the bytes at a site. -1: they can not be read. */
+static int read_site(struct dt_target *t, uint64_t at, unsigned size, struct code_page *page,
+		     unsigned char *now)
+{
+	if ((at & (PAGE - 1)) + size > PAGE)
+		return dt_memory_read(t->mem, at, now, size);
+	if ((at & ~(PAGE - 1)) != page->at) {
+		page->at = at & ~(PAGE - 1);
+		if (dt_memory_read(t->mem, page->at, page->bytes, PAGE) < 0)
+			return -1;
+	}
+	memcpy(now, page->bytes + (at - page->at), size);
+	return 0;
+}
+
 /*
- * Switches the i-th site by changing one byte: the code is valid before and after, so no thread has
- * to stop. 1: done; 0: there was nothing to do, or the byte there is not ours to change (a
+ * Switches the i-th site by changing its toggle: the code is valid before and after, so no thread
+ * has to stop. 1: done; 0: there was nothing to do, or what is there is not ours to change (a
  * debugger's breakpoint).
  */
 static int switch_site(struct dt_target *t, const struct dt_module *m, size_t i, bool on,
 		       struct code_page *page, struct dt_error *e)
 {
 	const struct dt_elf_site *s = &m->file->elf->site[i];
-	unsigned char from = on ? dt_sled_off[s->kind] : dt_sled_on[s->kind];
-	unsigned char to = on ? dt_sled_on[s->kind] : dt_sled_off[s->kind];
 	uint64_t at = m->bias + s->address;
+	unsigned char now[DT_TOGGLE_MAX];
+	struct dt_toggle toggle;
 
-	if (!to)
+	if (!dt_sled_toggle(s->kind, at, 0, &toggle))
 		return 0;
-	if ((at & ~(PAGE - 1)) != page->at) {
-		page->at = at & ~(PAGE - 1);
-		if (dt_memory_read(t->mem, page->at, page->bytes, PAGE) < 0)
-			return dt_fail(e, "%s: its code at 0x%lx can not be read: %s",
-				       m->file->path, (unsigned long)at, strerror(errno));
-	}
-	if (page->bytes[at - page->at] != from)
+	if (read_site(t, at, toggle.size, page, now) < 0)
+		return dt_fail(e, "%s: its code at 0x%lx can not be read: %s", m->file->path,
+			       (unsigned long)at, strerror(errno));
+	if (memcmp(now, on ? toggle.off : toggle.on, toggle.size) != 0)
 		return 0;
-	if (dt_memory_write(t->mem, at, &to, 1) < 0)
+	if (dt_memory_write(t->mem, at, on ? toggle.on : toggle.off, toggle.size) < 0)
 		return dt_fail(e, "%s: site 0x%lx can not be switched: %s", m->file->path,
 			       (unsigned long)at, strerror(errno));
 	return 1;

@@ -9,6 +9,7 @@ static bool property_note(const char *p)
 					    "\t.section\t\".note.gnu.property\"",
 					    "\t.p2align\t",
 					    "\t.long\t",
+					    "\t.word\t",
 					    "\t.asciz\t\"GNU\"",
 					    ".L"};
 
@@ -29,7 +30,8 @@ bool sled_compiled_head(const char *p, const char *end, bool *clang)
 	for (; p < end; p = next_line(p)) {
 		if (*p == '#' && p[1] == ' ' && digit(p[2]))
 			return false;
-		if (*p == '\n' || *p == '\r' || *skip(p) == '#' || begins(p, "\t.intel_syntax"))
+		if (*p == '\n' || *p == '\r' || *skip(p) == '#' || begins(p, "\t.intel_syntax") ||
+		    begins(p, "\t.arch ") || begins(p, "\t.arch\t") || begins(p, "\t.cpu"))
 			continue;
 		if (begins(p, "\t.text"))
 			text = true;

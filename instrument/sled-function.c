@@ -94,8 +94,9 @@ bool sled_is_naked(const char *p, const char *end)
 
 	for (; p < end; p = next_line(p)) {
 		const char *q = skip(p);
-		if (*q == '#')
-			app = begins(q, "#APP") || (app && !begins(q, "#NO_APP"));
+		if (*q == '#' || begins(q, "//APP") || begins(q, "//NO_APP"))
+			app = begins(q, "#APP") || begins(q, "//APP") ||
+			      (app && !begins(q, "#NO_APP") && !begins(q, "//NO_APP"));
 		else if (app || *q == '\n' || *q == '\r')
 			continue;
 		else if (begins(q, ".size") || begins(q, ".cfi_endproc") || begins(q, ".Lfunc_end"))

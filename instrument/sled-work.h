@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A text that is being read: for sled.c (its lines), sled-text.c, sled-compiled.c, sled-section.c,
- * sled-function.c, sled-instruction.c and sled-write.c only.
+ * sled-function.c, sled-instruction.c, sled-aarch64.c and sled-write.c only.
  */
 #ifndef INSTRUMENT_SLED_WORK_H
 #define INSTRUMENT_SLED_WORK_H
@@ -54,7 +54,9 @@ struct scan {
 	/* raw: in inline assembly, or, with `macro`, in a macro; off: not 64-bit code; intel:
 	 * Intel's syntax; unwind: the text has .cfi directives */
 	bool clang, raw, macro, off, intel, unwind;
-	bool joined;	 /* the line being read was appended to the one before */
+	bool aarch64; /* the text is for that processor; */
+	int gotos;    /* there it may have computed gotos: 1, it has none: -1, not looked yet: 0 */
+	bool joined;  /* the line being read was appended to the one before */
 	struct str type; /* the last symbol declared a function, until its label comes */
 
 	struct secname sec, before;			  /* current and previous section */
@@ -221,7 +223,17 @@ void sled_mark_unseen_end(struct scan *s);
  * with r, b, j or n. s->insn is the instruction before it. */
 void sled_instruction(struct scan *s, const char *p, const char *q);
 
+/* --- sled-aarch64.c --- */
+
+/* Says whether the text is for aarch64. */
+bool sled_aarch64_is(const char *in, const char *end);
+/* Reads an instruction at q in the line at p. False: the entry's sled is to be behind it. */
+bool sled_aarch64_instruction(struct scan *s, const char *p, const char *q);
+
 /* --- sled-write.c --- */
+
+/* Notes a site in the function being read and returns the number of its label. */
+uint32_t sled_site_add(struct scan *s, uint32_t kind);
 
 /* Copies the input up to `p`. */
 void sled_copy_to(struct scan *s, const char *p);

@@ -9,8 +9,7 @@ void sled_copy_to(struct scan *s, const char *p)
 	s->copied = p;
 }
 
-/* Notes a site and returns the number of its label. */
-static uint32_t site_add(struct scan *s, uint32_t kind)
+uint32_t sled_site_add(struct scan *s, uint32_t kind)
 {
 	struct site *site = array_push(&s->sites, sizeof(*site));
 
@@ -27,10 +26,15 @@ static uint32_t site_add(struct scan *s, uint32_t kind)
 void sled_write_entry(struct scan *s, const char *p)
 {
 	struct text *o = s->out;
-	uint32_t n = site_add(s, SITE_ENTRY);
+	uint32_t n = sled_site_add(s, SITE_ENTRY);
 
 	s->pending = false;
 	sled_copy_to(s, p);
+	if (s->aarch64) {
+		text_put_label(o, ".Ldtr_", n);
+		text_put(o, ":nop;");
+		return;
+	}
 	if (s->intel)
 		text_put(o, ".att_syntax prefix;");
 	text_put_label(o, "testl $__devtrace_entry-.Ldtr_", n);
@@ -43,7 +47,7 @@ void sled_write_entry(struct scan *s, const char *p)
 /* Writes a return's sled in place of the instruction between `p` and `e`. */
 void sled_write_return(struct scan *s, const char *p, const char *e)
 {
-	uint32_t n = site_add(s, SITE_RETURN);
+	uint32_t n = sled_site_add(s, SITE_RETURN);
 
 	sled_copy_to(s, p);
 	text_put_label(s->out, "ret;.Ldtr_", n);
@@ -56,7 +60,7 @@ void sled_write_return(struct scan *s, const char *p, const char *e)
 void sled_write_tail(struct scan *s, const char *p, const char *inverse, struct str target)
 {
 	struct text *o = s->out;
-	uint32_t n = site_add(s, SITE_TAIL);
+	uint32_t n = sled_site_add(s, SITE_TAIL);
 
 	sled_copy_to(s, p);
 	if (*inverse) {
@@ -85,7 +89,7 @@ void sled_write_tail(struct scan *s, const char *p, const char *inverse, struct 
 void sled_write_jump(struct scan *s, const char *p, struct str operand)
 {
 	struct text *o = s->out;
-	uint32_t n = site_add(s, SITE_JUMP);
+	uint32_t n = sled_site_add(s, SITE_JUMP);
 
 	sled_copy_to(s, operand.p + operand.len);
 	text_put_label(o, ";.Ldtr_", n);
@@ -100,8 +104,9 @@ void sled_write_jump(struct scan *s, const char *p, struct str operand)
 
 /* --- what stands at the end --- */
 
-static void write_site(struct text *o, const struct site *site, uint32_t n)
+static void write_site(struct scan *s, const struct site *site, uint32_t n)
 {
+	struct text *o = s->out;
 	/* from the label after the first instruction back to that instruction's first byte */
 	static const char *const back[] = {NULL, "-5-.,.Ldtf_", "-1-.,.Ldtf_", "-5-.,.Ldtf_",
 					   "-.,.Ldtf_"};
@@ -109,7 +114,8 @@ static void write_site(struct text *o, const struct site *site, uint32_t n)
 	static const char *const jumping = "-.,257\n";
 
 	text_put_label(o, ".long .Ldtr_", n);
-	text_put_label(o, back[site->kind], site->func);
+	/* for aarch64 the label is at the nop, whatever the site is */
+	text_put_label(o, back[s->aarch64 ? SITE_JUMP : site->kind], site->func);
 	text_put(o, site->jumps ? jumping : kind[site->kind]);
 }
 
@@ -139,7 +145,7 @@ void sled_write_sites(struct scan *s)
 			current = sites[i].section;
 			write_section(s, sled_section_at(s, current));
 		}
-		write_site(s->out, &sites[i], i);
+		write_site(s, &sites[i], i);
 	}
 }
 

@@ -15,6 +15,19 @@
 
 /* --- lines --- */
 
+/* Returns a remark that clang has on aarch64 as it has it on x86-64. */
+static const char *plain(const char *q)
+{
+	static const char *const alike[] = {"#APP", "#NO_APP",
+					    "# Start of file scope inline assembly",
+					    "# End of file scope inline assembly"};
+
+	for (size_t i = 0; *q == '/' && i < sizeof(alike) / sizeof(*alike); i++)
+		if (begins(q, "//") && begins(q + 2, alike[i] + 1))
+			return alike[i];
+	return q;
+}
+
 static void comment(struct scan *s, const char *p, const char *q)
 {
 	bool scope = begins(q, "# Start of file scope inline assembly");
@@ -32,6 +45,7 @@ static void comment(struct scan *s, const char *p, const char *q)
 
 static void raw_line(struct scan *s, const char *q)
 {
+	q = plain(q);
 	if (s->macro ? begins(q, ".endm") || begins(q, ".endr")
 		     : *q == '#' && (begins(q, "#NO_APP") ||
 				     begins(q, "# End of file scope inline assembly")))
@@ -84,7 +98,7 @@ static void type_directive(struct scan *s, const char *q)
 	if (*q != ',')
 		return;
 	q = skip(q + 1);
-	if (begins(q, "@function"))
+	if (begins(q, "@function") || begins(q, "%function"))
 		s->type = name;
 }
 
@@ -219,6 +233,11 @@ static void directive(struct scan *s, const char *p, const char *q)
 
 static void instruction(struct scan *s, const char *p, const char *q)
 {
+	if (s->aarch64) {
+		if (sled_aarch64_instruction(s, p, q))
+			s->insn = q;
+		return;
+	}
 	if (s->pending) {
 		if (begins(q, "endbr64") ||
 		    (s->patchable && (begins(q, "nop") || begins(q, "xchg"))))
@@ -237,10 +256,12 @@ static void line(struct scan *s, const char *p)
 
 	if (s->raw) {
 		raw_line(s, q);
-		if (s->func && memmem(p, (const char *)rawmemchr(p, '\n') - p, "jmp", 3))
+		if (s->func &&
+		    (s->aarch64 ? *q == 'b'
+				: !!memmem(p, (const char *)rawmemchr(p, '\n') - p, "jmp", 3)))
 			sled_mark_unseen_end(s);
-	} else if (*q == '#')
-		comment(s, p, q);
+	} else if (*q == '#' || (*q == '/' && s->aarch64))
+		comment(s, p, plain(q));
 	else if (*q == '.' && (q > p || p[1] != 'L'))
 		directive(s, p, q);
 	else if (q > p && letter(*q))
@@ -256,6 +277,7 @@ size_t sled_insert(const char *in, size_t len, const char *name, struct text *ou
 	struct scan s = {.begin = in, .end = in + len, .copied = in, .out = out, .name = name};
 
 	sled_compiled_head(in, s.end, &s.clang);
+	s.aarch64 = sled_aarch64_is(in, s.end);
 	s.sec.name = s.before.name = (struct str){".text", 5};
 	text_reserve(out, len + len / 4);
 	for (const char *p = in; p < s.end; p = next_line(p)) {
@@ -269,7 +291,8 @@ size_t sled_insert(const char *in, size_t len, const char *name, struct text *ou
 	sled_copy_to(&s, s.end);
 	if (s.sites.n) {
 		sled_write_sites(&s);
-		sled_write_thunks(&s);
+		if (!s.aarch64) /* there, what a sled leads to is the controller's */
+			sled_write_thunks(&s);
 	}
 	free(s.sites.data);
 	free(s.sections.data);

@@ -44,12 +44,6 @@ MISSING(dt_hook_call_pop)
 MISSING(dt_hook_call_target)
 MISSING(dt_hook_way_emit)
 MISSING(dt_hook_way_size)
-/* hooks.h */
-MISSING(dt_blob_head)
-MISSING(dt_blob_offsets)
-MISSING(dt_blob_relocate)
-MISSING(dt_hooks_make)
-MISSING(dt_hooks_size)
 /* injected.h */
 MISSING(dt_injected_code)
 /* insn.h */
@@ -104,7 +98,6 @@ MISSING(dt_regs_tp)
 MISSING(dt_relocate_push)
 /* sled.h */
 MISSING(dt_sled_call)
-MISSING(dt_sled_check)
 MISSING(dt_sled_event)
 MISSING(dt_sled_is_thunk)
 /* stack.h */
@@ -119,8 +112,6 @@ MISSING(dt_code_uses_block)
 /* thread-word.h */
 MISSING(dt_thread_word)
 /* trial.h */
-MISSING(dt_trial_bare)
-MISSING(dt_trial_call)
 MISSING(dt_trial_event)
 /* unwind.h */
 MISSING(dt_unwind_begin)

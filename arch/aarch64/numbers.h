@@ -7,7 +7,9 @@
 #define DT_TRACES 0 /* whether programs can be traced on this processor, or traces only read */
 
 /* arch/area.h */
-#define DT_AREA_TOP 0x1000000000000ull /* 48 bits: code leads to the area by whole addresses */
+/* Code leads to the area by whole addresses, so it could be anywhere. Low addresses are those that
+ * every kernel has, of 36 to 52 bits of them, and that programs leave free. */
+#define DT_AREA_TOP 0x7fff0000ull
 /* In the thread block of glibc there is no word to spare: threads have no rseq of ours. */
 #define DT_OWN_WORD	  0
 #define DT_OWN_UNUSED	  0
@@ -46,8 +48,13 @@
 #define DT_RELOCATE_PUSH 0
 
 /* arch/sled.h */
-#define DT_SLED_THUNK 0
-#define DT_SLED_ENTRY 4 /* a nop */
+#define DT_SLED_THUNKS 0  /* a sled leads to a stub that the controller has put near its module */
+#define DT_SLED_THUNK  0  /* bytes of a thunk for events, which are not there yet */
+#define DT_SLED_ENTRY  4  /* a nop */
+#define DT_SLED_WAY    16 /* bytes: ldr x16, its address; br x16 */
+#define DT_SLED_STUB   24 /* most bytes of a stub */
+/* bytes from a stub's beginning to where its hook returns to */
+#define DT_SLED_STUB_BACK(kind) ((kind) == DT_ELF_JUMP ? 12 : 8)
 
 /* arch/thread-use.h: a thread's id is not where offsets from the thread pointer reach (tp - 1648 in
  * glibc 2.36) */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calling hooks in our own process to try them out: see hook/calibrate.h. There are no hooks yet
- * (missing.c). */
+/* Calling hooks in our own process to try them out: see hook/calibrate.h. Those of events are not
+ * there yet (missing.c). */
 #ifndef DT_ARCH_AARCH64_TRIAL_H
 #define DT_ARCH_AARCH64_TRIAL_H
 

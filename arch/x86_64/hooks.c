@@ -6,21 +6,6 @@
 
 #define PAGE 4096ull
 
-const struct dt_blob *dt_blob_head(void)
-{
-	return (const struct dt_blob *)dt_blob_image;
-}
-
-struct dt_thread_offsets dt_blob_offsets(const struct dt_blob *b)
-{
-	return (struct dt_thread_offsets){.tid = b->tid_offset,
-					  .rseq = b->rseq_offset,
-					  .rseq_size = b->rseq_size,
-					  .signature = b->rseq_signature,
-					  .error = b->errno_offset,
-					  .own = (enum dt_own)b->own};
-}
-
 /*
  * An address in the image differs by DT_BLOB_OTHER between the two builds, and one of the session's
  * memory by twice as much more, which is all that its distance from an instruction differs by. So

@@ -80,8 +80,13 @@
 #define DT_RELOCATE_PUSH 24 /* most bytes that dt_relocate_push() writes */
 
 /* arch/sled.h */
-#define DT_SLED_THUNK 7 /* bytes of a thunk for events */
-#define DT_SLED_ENTRY 5 /* bytes of an entry's sled */
+#define DT_SLED_THUNKS 1 /* a sled calls a thunk of its module, which jumps through a slot */
+#define DT_SLED_THUNK  7 /* bytes of a thunk for events */
+#define DT_SLED_ENTRY  5 /* bytes of an entry's sled */
+/* so nothing has to be put near a module */
+#define DT_SLED_WAY		0
+#define DT_SLED_STUB		0
+#define DT_SLED_STUB_BACK(kind) 0
 
 /* arch/thread-use.h */
 /* where glibc has the thread's id in its block, from 2.9 on: behind 704 bytes that each version has

@@ -5,12 +5,28 @@
 
 #include "arch/insn.h"
 
-const unsigned char dt_sled_off[DT_ELF_KINDS] = {
+/* by kind; 0: such a site is not toggled in place */
+static const unsigned char off[DT_ELF_KINDS] = {
 	0, 0xa9, 0xc3, 0xe9, 0xa9, [DT_ELF_JUMP] = 0xff, [DT_ELF_JUMP_DIRECT] = 0xe9};
-const unsigned char dt_sled_on[DT_ELF_KINDS] = {
+static const unsigned char on[DT_ELF_KINDS] = {
 	0, 0xe8, 0x90, 0xa9, 0xe9, [DT_ELF_JUMP] = 0x85, [DT_ELF_JUMP_DIRECT] = 0xa9};
 
 const uint8_t dt_sled_size[DT_ELF_KINDS] = {0, DT_SLED_ENTRY, 7, 15, 5};
+
+bool dt_sled_toggle(enum dt_elf_kind kind, uint64_t at, uint64_t stub, struct dt_toggle *t)
+{
+	*t = (struct dt_toggle){.size = 1, .off = {off[kind]}, .on = {on[kind]}};
+	return on[kind] != 0;
+}
+
+void dt_sled_way_emit(struct dt_emit *o, uint64_t hook)
+{
+}
+
+void dt_sled_stub_emit(struct dt_emit *o, enum dt_elf_kind kind, uint64_t at, const uint8_t *behind,
+		       uint64_t way)
+{
+}
 
 static const uint8_t *code_at(const struct dt_sled_code *c, uint64_t address, uint64_t n)
 {

@@ -23,5 +23,5 @@ $(TB)/blob.elf: BASE = 0
 $(TB)/other.elf: BASE = 0x01000000
 $(TB)/%.bin: $(TB)/%.elf
 	objcopy -O binary -j .text $< $@
-$(B)/arch/x86_64/blob.o: arch/x86_64/blob.S $(TB)/blob.bin $(TB)/other.bin
+$(B)/arch/x86_64/blob.o: arch/blob.S $(TB)/blob.bin $(TB)/other.bin
 	$(TARGETCC) -Wa,-I$(TB) -c -o $@ $<

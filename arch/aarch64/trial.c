@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "arch/aarch64/trial.h"
+
+/*
+ * void dt_trial_call(hook, in, out): loads x0 to x30 but x16, x18 and x30 from *in, calls as a
+ * site's stub does, and stores them to *out. x16 is what a stub has saved, x18 may be the
+ * platform's, x30 is where the hook returns to: these three are copied as they are in *in.
+ */
+__asm__(".text\n"
+	".globl dt_trial_call\n"
+	".type dt_trial_call, %function\n"
+	"dt_trial_call:\n"
+	"	hint	#34\n"
+	"	stp	x29, x30, [sp, #-128]!\n"
+	"	stp	x19, x20, [sp, #16]\n"
+	"	stp	x21, x22, [sp, #32]\n"
+	"	stp	x23, x24, [sp, #48]\n"
+	"	stp	x25, x26, [sp, #64]\n"
+	"	stp	x27, x28, [sp, #80]\n"
+	"	stp	x1, x2, [sp, #96]\n"
+	"	str	x0, [sp, #112]\n"
+	"	mov	x30, x1\n"
+	"	ldp	x0, x1, [x30]\n"
+	"	ldp	x2, x3, [x30, #16]\n"
+	"	ldp	x4, x5, [x30, #32]\n"
+	"	ldp	x6, x7, [x30, #48]\n"
+	"	ldp	x8, x9, [x30, #64]\n"
+	"	ldp	x10, x11, [x30, #80]\n"
+	"	ldp	x12, x13, [x30, #96]\n"
+	"	ldp	x14, x15, [x30, #112]\n"
+	"	ldr	x17, [x30, #136]\n"
+	"	ldp	x19, x20, [x30, #152]\n"
+	"	ldp	x21, x22, [x30, #168]\n"
+	"	ldp	x23, x24, [x30, #184]\n"
+	"	ldp	x25, x26, [x30, #200]\n"
+	"	ldp	x27, x28, [x30, #216]\n"
+	"	ldr	x29, [x30, #232]\n"
+	"	ldr	x16, [sp, #112]\n"
+	"	stp	x30, x30, [sp, #-16]!\n"
+	"	blr	x16\n"
+	"	add	sp, sp, #16\n"
+	"	ldr	x30, [sp, #104]\n"
+	"	stp	x0, x1, [x30]\n"
+	"	stp	x2, x3, [x30, #16]\n"
+	"	stp	x4, x5, [x30, #32]\n"
+	"	stp	x6, x7, [x30, #48]\n"
+	"	stp	x8, x9, [x30, #64]\n"
+	"	stp	x10, x11, [x30, #80]\n"
+	"	stp	x12, x13, [x30, #96]\n"
+	"	stp	x14, x15, [x30, #112]\n"
+	"	str	x17, [x30, #136]\n"
+	"	stp	x19, x20, [x30, #152]\n"
+	"	stp	x21, x22, [x30, #168]\n"
+	"	stp	x23, x24, [x30, #184]\n"
+	"	stp	x25, x26, [x30, #200]\n"
+	"	stp	x27, x28, [x30, #216]\n"
+	"	str	x29, [x30, #232]\n"
+	"	ldr	x16, [sp, #96]\n"
+	"	ldr	x17, [x16, #128]\n"
+	"	str	x17, [x30, #128]\n"
+	"	ldr	x17, [x16, #144]\n"
+	"	str	x17, [x30, #144]\n"
+	"	ldr	x17, [x16, #240]\n"
+	"	str	x17, [x30, #240]\n"
+	"	ldp	x19, x20, [sp, #16]\n"
+	"	ldp	x21, x22, [sp, #32]\n"
+	"	ldp	x23, x24, [sp, #48]\n"
+	"	ldp	x25, x26, [sp, #64]\n"
+	"	ldp	x27, x28, [sp, #80]\n"
+	"	ldp	x29, x30, [sp], #128\n"
+	"	ret\n"
+	".size dt_trial_call, .-dt_trial_call\n");
+
+void dt_trial_bare(uint64_t code)
+{
+	__asm__ volatile("stp x29, x30, [sp, #-16]!\n\t"
+			 "blr %0\n\t"
+			 "add sp, sp, #16\n\t"
+			 :
+			 : "r"(code)
+			 : "x16", "x30", "memory", "cc");
+}
