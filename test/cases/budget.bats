@@ -210,8 +210,8 @@ C
 	wait $program || true
 }
 
-# bats test_tags=long
-@test "calls of a steady function while it was off are estimated to a third: by its rate, before and after" {
+# steady WORK: a program that makes batches of calls at a steady rate, and says how many
+steady() {
 	cat >steady.c <<'C'
 #include <stdio.h>
 #include <time.h>
@@ -239,9 +239,14 @@ int main(void)
 	return 0;
 }
 C
+	gcc -O1 -g -DWORK="$1" -o steady steady.c
+}
+
+# bats test_tags=long
+@test "calls of a steady function while it was off are estimated to a third: by its rate, before and after" {
 	# recording takes some of the time, or nearly all of it
 	for work in 100 1; do
-		gcc -O1 -g -DWORK=$work -o steady steady.c
+		steady $work
 		devtrace record --budget 5% -o s.db ./steady >own 2>said
 		recorded=$(devtrace sql -n s.db "SELECT count(*) FROM calls WHERE function='tick'")
 		truth=$(($(cat own) - recorded))
@@ -270,6 +275,7 @@ C
 }
 
 @test "a file of before there were rates after: what it has is said" {
+	steady 1
 	devtrace record --budget 5% -o new.db ./steady >own 2>said
 	sqlite3 new.db "CREATE TABLE old(function INTEGER, begin_ticks INTEGER, end_ticks INTEGER, rate REAL, calls INTEGER, PRIMARY KEY(function, begin_ticks)) WITHOUT ROWID; INSERT INTO old SELECT function, begin_ticks, end_ticks, rate, calls FROM budget_off; DROP TABLE budget_off; ALTER TABLE old RENAME TO budget_off"
 	devtrace check -q new.db
