@@ -325,5 +325,6 @@ xray_same() {
 	rows t.db "SELECT (SELECT 2 * count(*) FROM calls) + (SELECT count(*) FROM events)" >have
 	[ $(($(cat want) - $(cat have))) -lt $(($(cat want) / 50)) ]
 	truncate -s 100 folder/metadata
-	bad folder folder
+	# 16 bytes of a plugin of babeltrace's stay behind
+	ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 bad folder folder
 }

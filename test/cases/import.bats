@@ -183,8 +183,8 @@ chrome() {
 print("[" + ",".join("{\"ph\":\"X\",\"name\":\"f%d\",\"ts\":%d,\"dur\":0.5}" % (i % 100, i) for i in range(int(sys.argv[1]))) + "]")' $n >$n.json
 		/usr/bin/time -f %M -o $n.kib devtrace import -o $n.db $n.json
 	done
-	# 200 bytes for each event (import/calls.h)
-	[ $((($(cat 500000.kib) - $(cat 100000.kib)) * 1024 / 400000)) -le 200 ]
+	# 200 bytes for each event (import/calls.h); with sanitizers, more
+	[ -n "${DEVTRACE_BUILD-}" ] || [ $((($(cat 500000.kib) - $(cat 100000.kib)) * 1024 / 400000)) -le 200 ]
 }
 
 @test "import: what uftrace has recorded: as many calls of each function as uftrace says" {
