@@ -77,6 +77,19 @@ walk() {
 	done
 }
 
+@test "hostile files: a chunk without records is named, whichever it is" {
+	maketrace -n 400000 -c 2 m.db >/dev/null
+	for chunk in 3 6; do
+		cp m.db k.db
+		sqlite3 k.db "UPDATE chunk SET records = 0 WHERE id = $chunk"
+		status=0
+		devtrace cat k.db >/dev/null 2>said || status=$?
+		[ "$status" = 1 ]
+		[ "$(cat said)" = "devtrace: k.db: chunk $chunk of the trace: damaged: where it begins, or how long it is" ]
+	done
+	rm k.db
+}
+
 @test "hostile files: a journal beside a trace is not undone, and nothing is deleted by it" {
 	local c
 	sample t.db
