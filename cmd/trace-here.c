@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * devtrace record --hosts, on one of the machines: `record --here NAME N OPTION... PROG', or
- *`attach
- * --here NAME N OPTION... PID...', with N words of options, which the other end (cmd/trace-hosts.c)
- *starts by ssh or another command. Its standard input and output are for the other end:
+ * devtrace record --hosts and attach --hosts, on one of the machines: the other end
+ * (cmd/trace-hosts.c) starts `record --here NAME N OPTION... PROG' or
+ * `attach --here NAME N OPTION... PID...', with N words of options, by ssh or another command.
+ * Standard input and output are for the other end:
  *
  *	here	devtrace-host 1 VERSION PORT ADDRESS,...	answers pings there; "-": no address
  *	there	go WORD ADDRESS:PORT,...	the word of pings, whom to ask ("-": nobody)

@@ -511,7 +511,6 @@ static bool add(struct hosts *a, char *text)
 
 	if (!pids)
 		return false;
-
 	if (a->n == HOSTS) {
 		dt_cmd_fail("more than %d hosts", HOSTS);
 		return false;

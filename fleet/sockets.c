@@ -523,7 +523,7 @@ static bool sort_processes(struct finding *k)
 	return true;
 }
 
-/* Takes what the recorder has seen of descriptors: "TID,FD,DT_SOCKET_LOCAL,REMOTE". */
+/* Takes what the recorder has seen of descriptors: "TID,FD,LOCAL,REMOTE". */
 static int take_seen(struct finding *k, struct dt_error *e)
 {
 	struct dt_sync sync = {NULL};

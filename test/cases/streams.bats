@@ -176,3 +176,17 @@ serve() {
 	shifted
 	[ "$(sqlite3 fleet.db "SELECT count(DISTINCT item) FROM evidence WHERE kind = 'stream'")" -ge 1 ]
 }
+
+@test "streams: the addresses of both ends of a connection are in the trace, of connect() and of accept4()" {
+	"$dt" record --sockets -o t.db /usr/bin/python3 -S -c '
+import socket, time
+server = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(server.getsockname())
+taken = server.accept()[0]
+time.sleep(0.3)
+for s in client, taken:
+    print("%d,%s:%d,%s:%d" % (s.fileno(), *s.getsockname(), *s.getpeername()))' >own 2>err
+	sqlite3 t.db "SELECT substr(id, instr(id, ',') + 1) FROM sync WHERE kind = 'socket'" | sort >seen
+	sort own | diff - seen
+	rm t.db
+}
