@@ -596,3 +596,28 @@ for l in sys.stdin: print(list(json.loads(l).values()))' | LC_ALL=C sort) | head
 	[ "$(devtrace sql -n t.db "SELECT count(*) FROM calls WHERE function = 'turn'")" -ge "$n" ]
 	devtrace report t.db >/dev/null
 }
+
+@test "sql: a call of no thread that begins with one of the last thread has an id of its own, and is found by it" {
+	writetrace n.db <<-'TEXT'
+		clock 0 0
+		clock 20000 10000
+		thread 1 one
+		thread 2 two
+		function a
+		at 0 1
+		E a 0x100 1000
+		X a 0x100 1900
+		at 1 2
+		E a 0x100 2000
+		X a 0x100 2900
+		at 0 0xffffffff
+		E a 0x100 2000
+		X a 0x100 2900
+	TEXT
+	devtrace sql --csv --no-header n.db "SELECT id, thread FROM calls WHERE begin > 0" | tr -d '\r' >ids
+	[ "$(cut -d, -f1 ids | sort -u | wc -l)" = 2 ]
+	while IFS=, read -r id thread; do
+		[ "$(devtrace sql --csv --no-header n.db "SELECT thread FROM calls WHERE id = $id" | tr -d '\r')" = "$thread" ]
+	done <ids
+	rm n.db ids
+}

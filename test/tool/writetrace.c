@@ -14,11 +14,17 @@
  *	flags N                       of the records that follow
  *	event NUMBER NUMBER SUBSYSTEM NAME DESCRIPTION
  *	type TEXT                     numbered from 1
- *	process PID PARENT BEGIN END STATUS PROGRAM COMMAND   in PID: of which threads and modules
- *are that follow module LOW HIGH PATH          whose functions follow     exec TICKS pause BEGIN
- *END stopped|frozen TIMES MISSED    hold TID BEGIN END WHY    change BEGIN END OFF COMMAND unhooked
- *PATH ADDRESS NAME REASON   caller PATH CALLER CALLEE kinds                         sites of V, P,
- *M, N, S, R and W are of events and points, which they are not else
+ *	process PID PARENT BEGIN END STATUS PROGRAM COMMAND
+ *	in PID                        of which threads and modules are that follow
+ *	module LOW HIGH PATH          whose functions follow
+ *	exec TICKS
+ *	pause BEGIN END stopped|frozen TIMES MISSED
+ *	hold TID BEGIN END WHY
+ *	change BEGIN END OFF COMMAND
+ *	unhooked PATH ADDRESS NAME REASON
+ *	caller PATH CALLER CALLEE
+ *	kinds                         sites of V, P, M, N, S, R and W are of events and points,
+ *	                              which they are not else
  *	waker TID PID CONTEXT MADE FUNCTION STACK NAME    numbered from 1; stack NAME... (functions,
  *	                              the innermost first)
  *
