@@ -253,7 +253,6 @@ void dt_server_stop(struct dt_session *s)
 
 	if (!v)
 		return;
-	unlink(v->path);
 	close(v->stop[1]);
 	pthread_join(v->thread, NULL);
 	pthread_mutex_lock(&s->lock);
@@ -263,13 +262,16 @@ void dt_server_stop(struct dt_session *s)
 	let_followers_end(v);
 	join_ended(v, true);
 	close(v->stop[0]);
-	close(v->fd);
 	pthread_mutex_destroy(&v->lock);
 }
 
 void dt_server_free(struct dt_server *v)
 {
-	for (int i = 0; v && i < CONNECTIONS; i++)
+	if (!v)
+		return;
+	unlink(v->path);
+	close(v->fd);
+	for (int i = 0; i < CONNECTIONS; i++)
 		if (v->connection[i].fd >= 0)
 			close(v->connection[i].fd);
 	free(v);

@@ -10,5 +10,8 @@ share() {
 	[ -z "${1-}" ] || [ "$every" -le "$1" ] || every=$1
 	local from=${FROM:-$((RANDOM % every))}
 	[ "$every" = 1 ] || echo "# one case of $every: SHARE=$every FROM=$from" >&2
-	awk -v every="$every" -v from="$from" 'NR % every == (from + 1) % every'
+	# of fewer lines than that one is left, too
+	awk -v every="$every" -v from="$from" '{ line[NR] = $0 }
+		END { if (NR && every > NR) every = NR
+			for (i = 1; i <= NR; i++) if (i % every == (from + 1) % every) print line[i] }'
 }

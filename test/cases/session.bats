@@ -281,3 +281,28 @@ false_session() {
 	gone
 	[ "$("$dt" cat -s unread | wc -l)" -ge 3 ]
 }
+
+# The trace was put at its path after the session's name had gone, so that who waited for that read the trace before
+@test "session: while its name is there its file may change, afterwards not" {
+	gcc -O1 -g -o waits -x c - <<<$'#include <unistd.h>\nvolatile int n;\n__attribute__((noipa)) void one(void) { n++; }\nint main(void) { char c; if (read(0, &c, 1) == 1) one(); return 0; }'
+	coproc { exec ./waits 3>&-; }
+	pid=$COPROC_PID
+	exec {to}>&"${COPROC[1]}"
+	"$dt" record -o t.db -F one ./waits </dev/null
+	# its last write to the disk takes two seconds
+	strace -f -qq -o /dev/null -e trace=fsync,fdatasync -e inject=fsync,fdatasync:delay_enter=2s \
+		"$dt" attach -d -s slow -o t.db -F one "$pid" 3>&- &
+	strace=$!
+	quiet() { "$@" >/dev/null 2>&1; }
+	until_true quiet "$dt" ctl -s slow
+	echo >&"$to"
+	exec {to}>&-
+	waited=0
+	while "$dt" ctl -s slow >/dev/null 2>&1; do waited=$((waited + 1)); done
+	was=$(stat -c %i t.db)
+	[ "$("$dt" sql -n t.db "SELECT count(*) FROM calls WHERE function = 'one'")" = 1 ]
+	wait "$strace"
+	[ "$(stat -c %i t.db)" = "$was" ]
+	run "$dt" list
+	[[ $output != *slow* ]]
+}
