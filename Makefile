@@ -109,8 +109,12 @@ $(B)/sqlite/%.o: %.c Makefile | needs
 $(B)/instrument/devtrace-as: $(patsubst %.c,$(B)/%.o,$(wildcard instrument/*.c))
 	$(LINK) -o $@ $^
 
-# the page is compiled in
-$(B)/view/page.o: $(wildcard view/page/*)
+# the page is compiled in, without the lines that are only remarks, but for the first one
+PAGE     := $(patsubst view/%,$(B)/%,$(wildcard view/page/*))
+$(B)/page/%: view/page/% Makefile
+	@mkdir -p $(@D)
+	sed -e '1n' -e '/^\t*\/\//d' -e '/^$$/d' $< >$@
+$(B)/view/page.o: $(PAGE)
 
 # `gcc -B build/lib` takes its assembler from here
 $(B)/lib/as: $(B)/instrument/devtrace-as

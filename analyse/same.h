@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which rows of a trace's functions are one function: the same place in the same file, in several
- * processes; and the parts that a compiler split off ("f.cold").
+ * processes; and the parts that a compiler split off ("f.cold"). Of two traces beside each other
+ * (store/twins.h) each has functions of its own.
  */
 #ifndef DT_ANALYSE_SAME_H
 #define DT_ANALYSE_SAME_H
@@ -16,6 +17,7 @@ struct dt_same {
 	struct dt_first name;  /* rows by module and name, filled when there are split-off parts;
 				  rows below `named' are in it */
 	uint32_t named;
+	uint32_t second; /* the second trace's first row; 0: there is one trace */
 };
 
 /* Brings it up to date with the reader. Returns -1 when out of memory. */

@@ -88,7 +88,7 @@ static int start_remover(struct dt_temporary *t)
 	return 0;
 }
 
-static int make(const char *fleet, const char *to, struct dt_needs *needs)
+static int make(const void *fleet, const char *to, struct dt_needs *needs)
 {
 	struct dt_reader **reader;
 	struct dt_error e;
@@ -121,7 +121,7 @@ int dt_cmd_make_one(const char *fleet, const char *to)
 
 /* Makes the trace in a child, which confines itself to what that needs: the command itself is to
  * be confined to the result. */
-static int make_apart(const char *fleet, const struct dt_temporary *t)
+static int make_apart(dt_cmd_maker make_it, const void *ctx, const struct dt_temporary *t)
 {
 	struct dt_needs needs = {.n = 0};
 	int status = 0;
@@ -136,7 +136,7 @@ static int make_apart(const char *fleet, const struct dt_temporary *t)
 		sigemptyset(&none); /* `view' takes signals later; here they end this at once */
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		dt_needs_add(&needs, DT_NEED_ENTRIES, t->folder);
-		status = make(fleet, t->path, &needs);
+		status = make_it(ctx, t->path, &needs);
 		exit(status);
 	}
 	if (pid < 0)
@@ -144,13 +144,12 @@ static int make_apart(const char *fleet, const struct dt_temporary *t)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return WIFEXITED(status) ? WEXITSTATUS(status)
-				 : dt_cmd_fail("%s: reading it was ended by a signal", fleet);
+				 : dt_cmd_fail("making one trace of several was ended by a signal");
 }
 
-static const char *one_of_all(const char *path, int *status)
+const char *dt_cmd_made_apart(const char *name, dt_cmd_maker make_it, const void *ctx, int *status)
 {
 	struct dt_temporary *t = &temporary[removers];
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	struct dt_error e;
 
 	*status = 1;
@@ -162,15 +161,22 @@ static const char *one_of_all(const char *path, int *status)
 		dt_cmd_fail("%s", e.text);
 		return NULL;
 	}
-	/* what shows a trace shows its name: the fleet's */
+	/* what shows a trace shows its name */
 	if (strlen(t->folder) + strlen(name) + 2 < sizeof(t->path))
 		dt_format(t->path, sizeof(t->path), "%s/%s", t->folder, name);
 	if (start_remover(t)) {
 		dt_temporary_remove(t);
 		return NULL;
 	}
-	*status = make_apart(path, t);
+	*status = make_apart(make_it, ctx, t);
 	return *status ? NULL : t->path;
+}
+
+static const char *one_of_all(const char *path, int *status)
+{
+	const char *slash = strrchr(path, '/');
+
+	return dt_cmd_made_apart(slash ? slash + 1 : path, make, path, status);
 }
 
 static const char *one_of_host(const char *fleet, const char *host, int *status)

@@ -24,4 +24,12 @@ int dt_cmd_one_trace_word(char **word);
 /* Makes the trace `to' of a fleet; returns the exit status. */
 int dt_cmd_make_one(const char *fleet, const char *to);
 
+/* Makes a trace at `to' of what ctx leads to, after confining itself to that and to what `needs'
+ * has; returns the exit status, after reporting what is wrong. */
+typedef int (*dt_cmd_maker)(const void *ctx, const char *to, struct dt_needs *needs);
+
+/* Returns a new trace with that file name, which `make' makes in a process of its own, and which is
+ * removed when this process ends. NULL: *status is the exit status; reported. */
+const char *dt_cmd_made_apart(const char *name, dt_cmd_maker make, const void *ctx, int *status);
+
 #endif

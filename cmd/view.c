@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/asking.h"
+#include "cmd/beside.h"
 #include "cmd/browser.h"
 #include "cmd/commands.h"
 #include "cmd/fetched.h"
@@ -23,6 +24,7 @@
 
 static const char help[] =
 	"usage: devtrace view [OPTION]... [FILE | -s SESSION]\n"
+	"       devtrace view [OPTION]... [--align WORDS] A B\n"
 	"       devtrace view --from ADDRESS [OPTION]... [FILE | -s SESSION]\n"
 	"Shows a trace as a time line in a browser: cores, threads and their calls, events. "
 	"Prints\n"
@@ -40,6 +42,9 @@ static const char help[] =
 	"                        at any port; whoever has the whole address can see the trace,\n"
 	"                        and it is not encrypted\n"
 	"  -i, --index           only make what makes it fast, put it into FILE, and end\n"
+	"      --align WORDS     of two traces A and B: draw them so that this is at the same time in\n"
+	"                        both: the first call that the words mean, as in 'parse arg1=5', an\n"
+	"                        event ('event:net:*'), or a note ('note:TEXT'); main when not given\n"
 	"      --source FOLDER   show the text of functions' source files that are in it; no other\n"
 	"                        file is opened for that\n"
 	"      --anyway          draw also a trace that does not add up\n"
@@ -47,7 +52,8 @@ static const char help[] =
 	"\n"
 	"The first time, the trace is summed up and that is put into FILE, so that it opens at "
 	"once\n"
-	"afterwards. FILE is devtrace.db when not given.\n";
+	"afterwards. FILE is devtrace.db when not given. Two traces are shown as one, beside each\n"
+	"other: what became slower in B has another colour, and notes say where they differ first.\n";
 
 /* Says whether a signal has asked the command to end; waits up to ns nanoseconds for one, or, with
  * ns < 0, until one comes. */
@@ -94,6 +100,7 @@ static bool wait_complete(struct dt_view *v, const sigset_t *signals, int *statu
 
 struct asked {
 	const char *path, *session, *listen;
+	const char *other, *align; /* a second trace, and what is brought to the same time */
 	const char *address, *ssh, *remote; /* --from, and its options */
 	const char *folder;		    /* the folder of a fetched trace; NULL: none */
 	const char *source;
@@ -148,7 +155,9 @@ static int show(const struct asked *a)
 	signal(SIGPIPE, SIG_IGN);
 	if (a->session && dt_live_open(&live, a->session, &e) < 0)
 		return dt_cmd_fail("%s", e.text);
-	path = a->session ? live.file : dt_cmd_one_trace(path, &status);
+	path = a->session ? live.file
+	       : a->other ? dt_cmd_beside(path, a->other, a->align, &status)
+			  : dt_cmd_one_trace(path, &status);
 	if (!path)
 		return status;
 	if (!a->session)
@@ -235,8 +244,15 @@ static const char *contradiction(const struct asked *a)
 		return "--ssh and --remote go with --from";
 	if (a->address && a->index)
 		return "what --from brings is not kept: there is nothing to put into a file";
+	if (a->other && (a->session || a->address))
+		return "two traces are shown beside each other when both are files here";
 	if (a->session && a->path)
 		return "a session has its own file";
+	if (a->other && a->index)
+		return "two traces beside each other are made for the time they are shown: there "
+		       "is nothing to put into a file";
+	if (a->align && !a->other)
+		return "--align is for two traces: devtrace view --align WORDS A B";
 	if (a->session && a->index)
 		return "a session's file is summed up when it has ended";
 	return NULL;
@@ -244,17 +260,13 @@ static const char *contradiction(const struct asked *a)
 
 int dt_cmd_view(int argc, char **argv)
 {
-	static const struct option options[] = {{"no-open", no_argument, NULL, 'n'},
-						{"session", required_argument, NULL, 's'},
-						{"listen", required_argument, NULL, 'l'},
-						{"index", no_argument, NULL, 'i'},
-						{"from", required_argument, NULL, 'f'},
-						{"ssh", required_argument, NULL, 'e'},
-						{"remote", required_argument, NULL, 'r'},
-						{"anyway", no_argument, NULL, 'a'},
-						{"source", required_argument, NULL, 'o'},
-						{"help", no_argument, NULL, 'h'},
-						{0}};
+	static const struct option options[] = {
+		{"no-open", no_argument, NULL, 'n'},	  {"session", required_argument, NULL, 's'},
+		{"listen", required_argument, NULL, 'l'}, {"index", no_argument, NULL, 'i'},
+		{"from", required_argument, NULL, 'f'},	  {"ssh", required_argument, NULL, 'e'},
+		{"remote", required_argument, NULL, 'r'}, {"anyway", no_argument, NULL, 'a'},
+		{"source", required_argument, NULL, 'o'}, {"align", required_argument, NULL, 'A'},
+		{"help", no_argument, NULL, 'h'},	  {0}};
 	struct asked a = {.open = true};
 	const char *why;
 	int o;
@@ -285,6 +297,9 @@ int dt_cmd_view(int argc, char **argv)
 		case 'o':
 			a.source = optarg;
 			break;
+		case 'A':
+			a.align = optarg;
+			break;
 		case 'a':
 			a.anyway = true;
 			break;
@@ -294,11 +309,13 @@ int dt_cmd_view(int argc, char **argv)
 			return dt_cmd_usage("view");
 		}
 	}
-	if (argc - optind > 1) {
-		dt_cmd_fail("one trace file at a time, not also '%s'", argv[optind + 1]);
+	if (argc - optind > 2) {
+		dt_cmd_fail("one trace, or two beside each other, not also '%s'", argv[optind + 2]);
 		return dt_cmd_usage("view");
 	}
 	a.path = argv[optind]; /* NULL at the end */
+	if (a.path)
+		a.other = argv[optind + 1];
 	why = contradiction(&a);
 	if (why) {
 		dt_cmd_fail("%s", why);

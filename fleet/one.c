@@ -94,78 +94,6 @@ static void find_bars(const struct placing *p, struct dt_host *to)
 	}
 }
 
-/* ---- table meta ---- */
-
-/* What of the reference's is true of all, or says how to read the file. */
-static const char *const kept[] = {"processor",	   "kernel",	      "policy",	   "ring_size",
-				   "record_ticks", "cost.entry",      "cost.exit", "cost.point",
-				   "revision",	   "ticks_per_second"};
-
-static int put_number(struct dt_store *s, const char *key, uint64_t n, struct dt_error *e)
-{
-	char text[24];
-
-	dt_format(text, sizeof(text), "%lu", (unsigned long)n);
-	return dt_store_meta(s, key, text, e);
-}
-
-/* Counts of what is not known, which are added up. */
-static int put_sums(struct dt_store *s, struct dt_reader **reader, uint32_t hosts,
-		    struct dt_error *e)
-{
-	static const char *const sum[] = {"clockless", "unknown_tids", "births_missed",
-					  "stolen_ns"};
-
-	for (size_t i = 0; i < sizeof(sum) / sizeof(*sum); i++) {
-		const char *text;
-		uint64_t n = 0;
-		bool any = false;
-
-		for (uint32_t h = 0; h < hosts; h++)
-			if ((text = dt_reader_meta(reader[h], sum[i]))) {
-				n += strtoull(text, NULL, 10);
-				any = true;
-			}
-		if (any && put_number(s, sum[i], n, e))
-			return -1;
-	}
-	return 0;
-}
-
-static int put_meta(struct dt_store *s, const struct dt_fleet *f, struct dt_reader **reader,
-		    unsigned cores, struct dt_error *e)
-{
-	struct dt_reader *r = reader[f->reference];
-
-	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
-		const char *value = dt_reader_meta(r, kept[i]);
-
-		if (value && dt_store_meta(s, kept[i], value, e))
-			return -1;
-	}
-	if (put_sums(s, reader, f->hosts, e))
-		return -1;
-	return put_number(s, "cores", cores, e);
-}
-
-static int put_offsets(struct dt_store *s, struct dt_reader *r, const struct dt_host *h,
-		       struct dt_error *e)
-{
-	char key[40], text[24];
-
-	for (uint32_t i = 0; i < h->cores; i++) {
-		int64_t offset = dt_reader_clock_offset(r, i);
-
-		if (!offset)
-			continue;
-		dt_format(key, sizeof(key), "clock_offset.%u", h->core + i);
-		dt_format(text, sizeof(text), "%ld", (long)offset);
-		if (dt_store_meta(s, key, text, e))
-			return -1;
-	}
-	return 0;
-}
-
 /* ---- the whole ---- */
 
 /* Adds one host. */
@@ -194,7 +122,9 @@ static int add(struct dt_store *s, struct dt_joined *joined, struct placing *p, 
 	if (!rc && !h.reference)
 		find_bars(p, &h);
 	if (!rc)
-		rc = put_offsets(s, r, &h, e) || dt_hosts_put(s, p->host, &h, e) ? -1 : 0;
+		rc = dt_join_offsets(s, r, h.core, h.cores, e) || dt_hosts_put(s, p->host, &h, e)
+			     ? -1
+			     : 0;
 	free(h.bar);
 	free(most);
 	return rc;
@@ -226,7 +156,7 @@ static int fill(struct dt_store *s, const struct dt_fleet *f, struct dt_reader *
 	if (all >= DT_FURTHER_CORES)
 		return dt_fail(e, "the traces have %u cores; one trace has at most %u", all,
 			       DT_FURTHER_CORES - 1);
-	if (put_meta(s, f, reader, all, e))
+	if (dt_join_meta(s, reader, f->hosts, f->reference, all, e))
 		return -1;
 	for (uint32_t i = 0; i < f->hosts; i++) {
 		struct dt_join_from from = {.core = next, .cores = cores[i], .all = all};
@@ -249,18 +179,8 @@ static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *r
 int dt_fleet_one(const struct dt_fleet *f, struct dt_reader **reader, const char *path,
 		 struct dt_error *e)
 {
-	const char *first = dt_reader_meta(reader[0], "processor");
 	struct dt_store *s;
 
-	for (uint32_t i = 1; i < f->hosts; i++) {
-		const char *other = dt_reader_meta(reader[i], "processor");
-
-		if (strcmp(first ? first : "x86-64", other ? other : "x86-64"))
-			return dt_fail(e,
-				       "%s and %s are of different processors: they can not be "
-				       "one trace",
-				       f->host[0].path, f->host[i].path);
-	}
 	s = dt_store_create(path, describe, NULL, e);
 	if (!s)
 		return -1;

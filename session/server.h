@@ -25,9 +25,9 @@ int dt_sessions_directory(char *path, size_t size, bool make, struct dt_error *e
 /* Makes the socket and begins to serve. The session's name is `name', or our process id when that
  * is NULL. Returns 0, or -1 and an error. */
 int dt_server_start(struct dt_session *s, const char *name, struct dt_error *e);
-/* Stops serving: connections are closed. The name stays taken until dt_server_free(): a session that
- * is gone by its name has written its file to the end. Who connects meanwhile, and a client that has
- * said quit, wait until then. Owner thread, without the lock. */
+/* Stops serving: connections are closed. The name stays taken until dt_server_free(): a session
+ * that is gone by its name has written its file to the end. Who connects meanwhile, and a client
+ * that has said quit, wait until then. Owner thread, without the lock. */
 void dt_server_stop(struct dt_session *s);
 /* Gives up the name, closes the connections of clients that wait, which tells them that the session
  * is closed, and frees v, which may be NULL. */

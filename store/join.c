@@ -391,6 +391,87 @@ static int write_numbers(struct join *j, uint32_t ids)
 	return n == j->joined->ids - ids ? 0 : dt_fail(j->e, "out of memory");
 }
 
+/* ---- table meta ---- */
+
+/* What of the reference's is true of all, or says how to read the file. */
+static const char *const kept[] = {"processor",	   "kernel",	      "policy",	   "ring_size",
+				   "record_ticks", "cost.entry",      "cost.exit", "cost.point",
+				   "revision",	   "ticks_per_second"};
+
+static int put_number(struct dt_store *s, const char *key, uint64_t n, struct dt_error *e)
+{
+	char text[24];
+
+	dt_format(text, sizeof(text), "%lu", (unsigned long)n);
+	return dt_store_meta(s, key, text, e);
+}
+
+/* Counts of what is not known, which are added up. */
+static int put_sums(struct dt_store *s, struct dt_reader *const *reader, uint32_t hosts,
+		    struct dt_error *e)
+{
+	static const char *const sum[] = {"clockless", "unknown_tids", "births_missed",
+					  "stolen_ns"};
+
+	for (size_t i = 0; i < sizeof(sum) / sizeof(*sum); i++) {
+		const char *text;
+		uint64_t n = 0;
+		bool any = false;
+
+		for (uint32_t h = 0; h < hosts; h++)
+			if ((text = dt_reader_meta(reader[h], sum[i]))) {
+				n += strtoull(text, NULL, 10);
+				any = true;
+			}
+		if (any && put_number(s, sum[i], n, e))
+			return -1;
+	}
+	return 0;
+}
+
+int dt_join_meta(struct dt_store *s, struct dt_reader *const *reader, uint32_t n,
+		 uint32_t reference, unsigned cores, struct dt_error *e)
+{
+	struct dt_reader *r = reader[reference];
+	const char *mine = dt_reader_meta(r, "processor"), *other;
+
+	for (uint32_t i = 0; i < n; i++) {
+		other = dt_reader_meta(reader[i], "processor");
+		if (strcmp(mine ? mine : "x86-64", other ? other : "x86-64"))
+			return dt_fail(e,
+				       "%s and %s are of different processors: they can not be "
+				       "one trace",
+				       r->path, reader[i]->path);
+	}
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
+		const char *value = dt_reader_meta(r, kept[i]);
+
+		if (value && dt_store_meta(s, kept[i], value, e))
+			return -1;
+	}
+	if (put_sums(s, reader, n, e))
+		return -1;
+	return put_number(s, "cores", cores, e);
+}
+
+int dt_join_offsets(struct dt_store *s, const struct dt_reader *r, unsigned core, unsigned cores,
+		    struct dt_error *e)
+{
+	char key[40], text[24];
+
+	for (uint32_t i = 0; i < cores; i++) {
+		int64_t offset = dt_reader_clock_offset(r, i);
+
+		if (!offset)
+			continue;
+		dt_format(key, sizeof(key), "clock_offset.%u", core + i);
+		dt_format(text, sizeof(text), "%ld", (long)offset);
+		if (dt_store_meta(s, key, text, e))
+			return -1;
+	}
+	return 0;
+}
+
 unsigned dt_join_cores(struct dt_reader *r, struct dt_error *e)
 {
 	const char *text = dt_reader_meta(r, "cores");
@@ -414,6 +495,7 @@ int dt_store_join(struct dt_store *s, struct dt_joined *joined, const struct dt_
 	uint32_t ids = joined->ids;
 	int rc = dt_store_begin(s, e) ? -1 : find_first(&j);
 
+	joined->functions = j.first['f'];
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table) && !rc; i++)
 		if (from->clocks || strcmp(table[i].name, "clock") != 0)
 			rc = copy_table(&j, &table[i]);

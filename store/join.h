@@ -16,8 +16,9 @@
 
 /* What has been joined so far; zeroed at first. */
 struct dt_joined {
-	uint32_t ids;	 /* threads and processes */
-	unsigned shared; /* rings of no core */
+	uint32_t ids;	    /* threads and processes */
+	unsigned shared;    /* rings of no core */
+	uint32_t functions; /* what was added to the numbers of the last trace's functions */
 };
 
 struct dt_join_from {
@@ -32,6 +33,15 @@ struct dt_join_from {
 
 /* Returns how many cores a trace has: as it says, or more if records are of more; 0: error. */
 unsigned dt_join_cores(struct dt_reader *r, struct dt_error *e);
+
+/* Writes table meta of n joined traces with so many cores in all: what is true of all, or says how
+ * to read the file, is the reference's; counts of what is not known are added up. */
+int dt_join_meta(struct dt_store *s, struct dt_reader *const *reader, uint32_t n,
+		 uint32_t reference, unsigned cores, struct dt_error *e);
+
+/* Writes how a trace's cores' counters differ; core: its first one in the new trace. */
+int dt_join_offsets(struct dt_store *s, const struct dt_reader *r, unsigned core, unsigned cores,
+		    struct dt_error *e);
 
 /*
  * Adds a trace: what it describes, its losses and its records, without table meta, evidence of

@@ -189,6 +189,8 @@ static int add(struct dt_shown *s, const struct dt_shown_rows *t, uint32_t row)
 	if (2 * s->names >= s->slots && grow(s))
 		return -1;
 	x->hash = hash_of(s, name);
+	if (t->second && row >= t->second)
+		x->hash = ~x->hash;
 	slot = slot_of(s, t, row);
 	if (!*slot) {
 		*slot = x->last = row;

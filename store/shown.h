@@ -29,6 +29,8 @@ struct dt_shown_rows {
 	struct dt_function_info *function;
 	const struct dt_module_info *module;
 	size_t functions, modules;
+	uint32_t second; /* of two traces beside each other (store/twins.h) the second one's first
+			    function, whose names are no other's; 0: there is one trace */
 };
 
 /* Sets dt_function_info.shown of all functions that were added since the last call, and of those

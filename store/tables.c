@@ -448,8 +448,12 @@ static int take_all(struct dt_tables *t, sqlite3 *db, const char *sql, size_t ha
 /* Finds out how functions are called where people read it. */
 static int name_functions(struct dt_tables *t)
 {
-	const struct dt_shown_rows rows = {t->functions.p, t->modules.p, t->functions.n,
-					   t->modules.n};
+	const struct dt_meta *m = t->meta.p;
+	struct dt_shown_rows rows = {t->functions.p, t->modules.p, t->functions.n, t->modules.n, 0};
+
+	for (size_t i = 0; i < t->meta.n; i++)
+		if (!strcmp(m[i].key, "beside"))
+			rows.second = (uint32_t)strtoul(m[i].value, NULL, 10);
 
 	return dt_shown_update(&t->shown, &rows);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of view/page/, included in the binary. */
+/* The files of view/page/, included in the binary as the Makefile has put them into page/. */
 #include "view/page.h"
 
 #include <string.h>
 
 #define FILE_OF(symbol, path)                                                                      \
 	__asm__(".pushsection .rodata\n"                                                           \
-		"dt_page_" #symbol ":\n.incbin \"view/page/" path "\"\n"                           \
+		"dt_page_" #symbol ":\n.incbin \"page/" path "\"\n"                           \
 		"dt_page_" #symbol "_end:\n.byte 0\n.popsection");                                 \
 	extern const unsigned char dt_page_##symbol[], dt_page_##symbol##_end[]
 
@@ -37,6 +37,7 @@ FILE_OF(search, "find.js");
 FILE_OF(plots, "plots.js");
 FILE_OF(tracks, "tracks.js");
 FILE_OF(sql, "sql.js");
+FILE_OF(beside, "beside.js");
 
 #define JS "text/javascript; charset=utf-8"
 #define ENTRY(name, type, symbol)                                                                  \
@@ -72,6 +73,7 @@ static const struct dt_page_file file[] = {
 	ENTRY("plots.js", JS, plots),
 	ENTRY("tracks.js", JS, tracks),
 	ENTRY("sql.js", JS, sql),
+	ENTRY("beside.js", JS, beside),
 };
 
 const struct dt_page_file *dt_page_find(const char *name)

@@ -245,8 +245,8 @@ C
 # bats test_tags=long
 @test "calls of a steady function while it was off are estimated to a third: by its rate, before and after" {
 	# recording takes some of the time, or nearly all of it
-	for work in 100 1; do
-		steady $work
+	for work in $(printf '%s\n' 100 1 | share 2); do
+		steady "$work"
 		devtrace record --budget 5% -o s.db ./steady >own 2>said
 		recorded=$(devtrace sql -n s.db "SELECT count(*) FROM calls WHERE function='tick'")
 		truth=$(($(cat own) - recorded))
@@ -371,7 +371,7 @@ C
 	sed 's/wait < 70/wait < 0/' p.c >short.c
 	gcc -O1 -g -DCOLD=0.2 -o short short.c
 	gcc -O1 -g -DCOLD=0.2 -B"${DEVTRACE_ROOT:-$BATS_TEST_DIRNAME/../..}/build/lib" -o short-sleds short.c
-	for program in short short-sleds; do
+	for program in $(printf '%s\n' short short-sleds | share 2); do
 		devtrace record -f --budget 5% -F tiny -F rare -o t.db sh -c "./$program; ./$program; ./$program" >own 2>said
 		devtrace check -q t.db
 		tiny=0 rare=0

@@ -118,7 +118,7 @@ load read-helper
 	unsound d.db
 }
 
-# a program that calls, and a trace of it, in good.db, that has lost and waited: with policy $1
+# recorded POLICY [DEPTH]: a program that calls, and a trace of it, in good.db, that has lost and waited
 recorded() {
 	cat >fib.c <<-'C'
 		#include <stdlib.h>
@@ -126,7 +126,7 @@ recorded() {
 		int main(int argc, char **argv) { return !fib(atoi(argv[argc - 1])); }
 	C
 	[ -x fib ] || gcc -O1 -g -B"$BATS_TEST_DIRNAME/../../build/lib" -o fib fib.c
-	taskset -c 0 devtrace record -p "$1" -b 64K -o good.db ./fib 25 2>/dev/null
+	taskset -c 0 devtrace record -p "$1" -b 64K -o good.db ./fib "${2-25}" 2>/dev/null
 }
 
 # damaged SQL WORDS [LINES]: with that done to good.db, check says so; and nothing else is wrong
@@ -217,7 +217,7 @@ damaged() {
 @test "check: rows of waits, pauses, modules and processes that can not be" {
 	local begin end tid
 	unsound bad.db
-	recorded wait
+	recorded wait 22
 	# a long one, by which clocks do not differ
 	begin=$(sqlite3 good.db "SELECT begin_ticks FROM hold WHERE why='room' ORDER BY end_ticks - begin_ticks DESC LIMIT 1")
 	end=$(sqlite3 good.db "SELECT end_ticks FROM hold WHERE begin_ticks = $begin")

@@ -68,9 +68,7 @@ formats="chrome perfetto speedscope folded callgrind csv barrelfish"
 
 # bats test_tags=long
 @test "export: progress on a terminal, none otherwise; an interrupted one leaves nothing" {
-	export RECORDS=3000000
-	# it takes longer there
-	case ${DEVTRACE_BUILD-} in */san) RECORDS=1800000 ;; esac
+	export RECORDS=1800000
 	maketrace -n $RECORDS t.db
 	cat >run.py <<-'P'
 		# run.py INTERRUPT COMMAND...: its standard error is a terminal; prints what came there, then how it ended

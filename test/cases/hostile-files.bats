@@ -305,7 +305,7 @@ equal_records() {
 }
 
 @test "hostile files: tens of thousands of functions that are parts, of one place, points of different names" {
-	local c n=60000
+	local c n=30000
 	# with sanitizers all that takes five times as long
 	case ${DEVTRACE_BUILD-} in */san) n=15000 ;; esac
 	{ echo "function f" && echo "E f 8 10" && echo "X f 8 20"; } | writetrace t.db

@@ -3,6 +3,7 @@
 # record --filter: which calls are written. What is right: what test/programs/chosen.c counts itself;
 # and, for other programs, what the same words mean in a whole trace of them.
 load read-helper
+. "$BATS_TEST_DIRNAME/../share.bash"
 bats_require_minimum_version 1.5.0
 
 setup_file() {
@@ -137,11 +138,12 @@ for x in map(json.loads, sys.stdin):
 }
 
 @test "sieve: nothing that the words mean in a whole trace is missing, of programs of all kinds" {
-	local p words status want
+	local p words status want ways
 	for p in chosen tail exception jump recursion threads throws coroutine contexts stacks; do
 		status=0
+		mapfile -t ways < <(printf '%s\n' 'depth<3' 'result<0' 'in:*e*' '-in:*a*' 'arg1>2 depth>1' 'caller:*e*' '-*' | share 3)
 		devtrace record -o all.db "$dir/$p" >/dev/null 2>&1 || status=$?
-		for words in 'depth<3' 'result<0' 'in:*e*' '-in:*a*' 'arg1>2 depth>1' 'caller:*e*' '-*'; do
+		for words in "${ways[@]}"; do
 			rm -f f.db
 			want=0
 			devtrace record -o f.db --filter "$words" "$dir/$p" >/dev/null 2>err || want=$?

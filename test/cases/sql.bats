@@ -165,9 +165,7 @@ conditions() {
 
 # bats test_tags=long
 @test "sql: conditions that the reading meets are those that SQLite finds in all rows" {
-	# sanitizers take five times as long for each of some hundred scans
-	local n=600000
-	case ${DEVTRACE_BUILD-} in */san) n=150000 ;; esac
+	local n=150000
 	maketrace -n $n -c 2 -t 5 -l $((n / 10)) -s 3 t.db
 	conditions calls t.db 1 12
 	# the same, and others, from the snapshots of the pyramid

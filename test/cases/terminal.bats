@@ -338,7 +338,7 @@ setup_file() {
 		words=(devtrace "${words[@]//+/ }")
 		"${words[@]}" >whole
 		COLUMNS=20 "${words[@]}" | cmp - whole
-		for columns in 12 20 27 40 60 80 120 250; do
+		for columns in $(printf '%s\n' 12 20 27 40 60 80 120 250 | share 3); do
 			on "$columns" '' "${words[@]}" --no-pager >shown
 			[ "$(widest <shown)" -le "$columns" ]
 			python3 - "$columns" "$long" "${words[1]}" <<-'P'
@@ -482,7 +482,7 @@ listings() {
 		COLUMNS=20 LC_ALL=C.UTF-8 "${words[@]}" 2>/dev/null | cmp - whole
 		# without a home, and where nothing can be written
 		env -u HOME -u TMPDIR -u XDG_RUNTIME_DIR "${words[@]}" 2>/dev/null | cmp - whole
-	done < <(listings devtrace.db)
+	done < <(listings devtrace.db | share 3)
 }
 
 @test "a reader that has seen enough ends every listing quietly, by SIGPIPE" {

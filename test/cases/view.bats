@@ -576,3 +576,39 @@ code() {
 		done
 	done
 }
+
+@test "view: two traces beside each other: what it refuses, and that nothing stays" {
+	local t
+	for t in a b; do printf 'clock 0 0\nclock 2000000 1000000\nthread 1 main\nfunction f\nE f 8 10\nX f 8 20\n' | writetrace $t.db; done
+	unsound none.db
+	: | writetrace none.db
+	cp a.db kept.db
+	refused() {
+		run "$dt" view -n "${@:2}"
+		echo "$output"
+		[ "$status" -ge 1 ]
+		[[ ${lines[0]} == *"$1"* ]]
+	}
+	refused "one trace, or two beside each other, not also 'c.db'" a.db b.db c.db
+	refused "--align is for two traces: devtrace view --align WORDS A B" --align f a.db
+	refused "there is nothing to put into a file" -i a.db b.db
+	refused "two traces are shown beside each other when both are files here" -s nobody a.db b.db
+	refused "--align: 'g' is nothing in a.db: name a call" --align g a.db b.db
+	refused "'note:tea' is nothing in a.db" --align note:tea a.db b.db
+	refused "'event:*' is nothing in a.db" --align 'event:*' a.db b.db
+	refused "--align: " --align 'time>tea' a.db b.db
+	refused "nowhere.db: no such file" a.db nowhere.db
+	refused "none.db: there are no records in it" a.db none.db
+	# neither main nor another word: the first records
+	"$dt" view -n a.db b.db >url &
+	server=$!
+	for _ in {1..300}; do [ -s url ] && break; sleep 0.02; done
+	address=$(head -n 1 url)
+	curl -s "${address%/}/get/trace" | jq -e '.beside == "" and (.hosts | length) == 2'
+	[ -n "$(find "${TMPDIR:-/tmp}" -maxdepth 2 -name 'a.db and b.db' 2>/dev/null)" ]
+	kill -INT "$server"
+	wait "$server" || true
+	server=
+	[ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 2 -name 'a.db and b.db' 2>/dev/null)" ]
+	cmp a.db kept.db
+}

@@ -169,14 +169,15 @@ for build in build build/san; do
 	done
 	one $build wait truncate 1
 	result $? "$build: the memory can not be taken away"
-	for what in future past back nowhere namespace switch losses counts; do
+	mapfile -t whats < <(printf '%s\n' future past back nowhere namespace switch losses counts | share 3)
+	for what in "${whats[@]}"; do
 		[ "$(id -u)" = 0 ] && [ $build = build ] || break
 		lies $build $what
 		result $? "$build: what is untrue of records or losses is not believed: $what, seed $seed"
 	done
 	answers $build
 	result $? "$build: messages about a thread that does not stop hold nobody"
-	mapfile -t whats < <(printf '%s\n' control rings records all forge | if [ $build = build ]; then cat; else share 5; fi)
+	mapfile -t whats < <(printf '%s\n' control rings records all forge | if [ $build = build ]; then share 2; else share 5; fi)
 	for what in "${whats[@]}"; do
 		[ "$(id -u)" = 0 ] || break
 		beside $build $what

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # What tools of others say of the sources: clang-format and cppcheck of C, shellcheck of the shell's, node of the page's.
-# `make lint' runs it; `make format' does what the first one asks for. For every change cppcheck reads a share of the files.
+# `make lint' runs it; `make format' does what the first one asks for. For every change cppcheck and shellcheck
+# read a share of the files.
 . "$(dirname "$0")/common.bash"
 . test/share.bash
 echo 1..4
@@ -16,7 +17,7 @@ look() {
 }
 is 1 "cppcheck finds nothing that was not looked at (test/lint/cppcheck.txt)" \
 	"$(look -U__aarch64__ "${others[@]}")$([ ${#aarch64[@]} = 0 ] || look -D__aarch64__ -U__x86_64__ "${aarch64[@]}")"
-mapfile -t scripts < <(git ls-files | xargs grep -lE '^#!/(usr/)?bin/(env )?(ba)?sh' 2>/dev/null)
+mapfile -t scripts < <(git ls-files | xargs grep -lE '^#!/(usr/)?bin/(env )?(ba)?sh' 2>/dev/null | share)
 is 2 "shellcheck: no warning" "$(shellcheck -f gcc -S warning "${scripts[@]}" 2>&1)"
 is 3 "the page's scripts can be read" "$(for f in view/page/*.js; do node --check "$f" 2>&1; done)"
 is 4 "clang-format would change nothing (make format)" "$(make -s --no-print-directory format-wanted 2>&1)"

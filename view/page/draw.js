@@ -2,6 +2,7 @@
 // The picture: tracks below each other, bars in them.
 import { draw_host } from "./hosts.js";
 import { held, lost, pauses } from "./gaps.js";
+import { shade } from "./beside.js";
 import { name } from "./data.js";
 import { words } from "./activities.js";
 import { arrows, unmatched } from "./arrows.js";
@@ -29,7 +30,7 @@ export function palette(dark) {
 	const key = dark ? "dark" : "light";
 	if (!colours[key]) {
 		const back = dark ? [20, 24, 29] : [255, 255, 255];
-		colours[key] = {fill: [], text: []};
+		colours[key] = {fill: [], text: [], back};
 		for (const share of [0.35, 0.5, 0.2])
 			for (const hue of hues) {
 				const c = hue.map((v, i) => v * (1 - share) + back[i] * share);
@@ -132,9 +133,10 @@ function rows(c, state, track, bars, x_of, y, width, shades, style, changed) {
 			const ends = x_of(bars.end[i]) <= width;	// marks of the end are drawn only if the end is in the picture
 			if (w < 1) { w = 1; if (a + w <= drawn) continue; }
 			const what = bars.what[i], k = message ? track.id : colour_index(core ? state.pid_of(what) : activity || answer ? track.id * 5 + 2 : pack ? bars.list[i].pid : what);
+			const beside = track.kind === "thread" ? shade(what, shades.back) : null;
 			const lit = !state.found.size || (track.kind === "thread" && state.found.has(what));
 			c.globalAlpha = (lit ? 1 : 0.18) * (bars.count[i] > 1 ? 0.35 + 0.65 * Math.min(1, bars.busy[i] / Math.max(1, bars.end[i] - bars.begin[i])) : 1);
-			c.fillStyle = message ? (track.id ? style.backward : style.arrow) : shades.fill[k];
+			c.fillStyle = message ? (track.id ? style.backward : style.arrow) : beside?.fill ?? shades.fill[k];
 			c.fillRect(a, message && bars.count[i] === 1 ? at + 6 : at, w, message && bars.count[i] === 1 ? 4 : row - 1);
 			drawn = a + w;
 			if (bars.count[i] === 1 && bars.flags[i] & 2 && track.kind === "thread" && ends && w > 3) {	// a tail call: a pointed end
@@ -147,9 +149,9 @@ function rows(c, state, track, bars, x_of, y, width, shades, style, changed) {
 			}
 			if (track.kind === "thread" && bars.flags[i] & (64 | 8192) && w > 1) { c.fillStyle = style.dim; c.fillRect(a, at + row - 4, w, 3); }
 			if (w > 22) {
-				const text = core ? state.thread_name(what) : message ? "" : activity ? words(bars, i) : answer ? answer_words(bars, i) : pack ? bars.list[i].name : name(what, changed), more = bars.count[i] > 1 ? bars.count[i] + " × " : "";
+				const text = core ? state.thread_name(what) : message ? "" : activity ? words(bars, i) : answer ? answer_words(bars, i) : pack ? bars.list[i].name : name(what, changed) + (beside?.more ?? ""), more = bars.count[i] > 1 ? bars.count[i] + " × " : "";
 				c.globalAlpha = lit ? 1 : 0.4;
-				c.fillStyle = bars.count[i] > 1 ? style.fore : shades.text[k];
+				c.fillStyle = bars.count[i] > 1 ? style.fore : beside?.text ?? shades.text[k];
 				c.textAlign = "left";
 				const room = Math.floor((w - 6) / 6.4), full = more + text;
 				if (room > 1) c.fillText(full.length > room ? full.slice(0, room - 1) + "…" : full, a + 3, at + row / 2);

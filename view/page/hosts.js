@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The machines of a trace that was made of several: a track for each, with how far its times may be wrong.
+import { words } from "./beside.js";
 import { duration } from "./text.js";
 
 const hosts = 0x68000000;	// numbers of tracks that the server has not
@@ -22,6 +23,7 @@ const bar_at = (h, time) => h.bars.find(b => time >= b[0] && time < b[1]) ?? (h.
 
 // Returns how far a machine's times may be wrong, in words.
 export function error_of(h) {
+	if (words !== null) return h.reference ? "the first trace" : words ? "the same time: " + words : "the same time: the first record";
 	return h.reference ? "reference" : !h.known ? "how far it is off is not known" : "at most " + duration(worst(h)) + " off" + (h.bars.some(b => b[4]) ? ", at times not known" : "");
 }
 
@@ -58,6 +60,7 @@ export function draw_host(c, state, t, x_of, y, width, left, style) {
 export function describe_host(t, time) {
 	const h = all[t.id], bar = h && bar_at(h, time);
 	if (!h) return null;
+	if (words !== null) return [h.name, error_of(h), "what is longer here than in the other trace moves all that follows"];
 	if (h.reference) return [h.name, "the times are this machine's clock's"];
 	if (!bar || bar[4]) return [h.name, "how far its times are off here is not known: nothing in the traces says so"];
 	return [h.name, "what is drawn here may have been up to " + duration(bar[2]) + " earlier, or " + duration(bar[3]) + " later", "of what other machines did within that, it is not known which was first, unless messages say so"];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Mouse, touch and keys.
+import { beside_text } from "./beside.js";
 import { describe_host } from "./hosts.js";
 import { state, show, zoom, pan, fit, redraw, relayout, take_process, whole } from "./main.js";
 import { json, name, named, place } from "./data.js";
@@ -104,6 +105,8 @@ export function input(canvas, map, scroll) {
 		if (!core) {
 			const [, module, file, number, unhooked] = place(bar.what), special = marks(bar.flags);
 			if (special) lines.push(line(special));
+			const told = beside_text(bar.what);
+			if (told) lines.push(line(told));
 			if (unhooked) lines.push(line("its own time includes what is not hooked: " + unhooked));
 			lines.push(line(track.name + (module ? " · " + module : "") + (file ? " · " + file + ":" + number : "")));
 		} else if (bar.flags & 1) {

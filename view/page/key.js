@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The legend: the colours of what is on the screen, and switches for the kinds of tracks.
 import { state, relayout, redraw } from "./main.js";
+import { coloured, legend, use_colours, words } from "./beside.js";
 import { name } from "./data.js";
 import { colour_index, palette, style_of } from "./draw.js";
 
@@ -47,9 +48,17 @@ function fill() {
 		label.append(check, text);
 		parts.push(label);
 	}
+	if (words !== null) {
+		const label = document.createElement("label"), check = document.createElement("input");
+		check.type = "checkbox";
+		check.checked = coloured;
+		check.onchange = () => { use_colours(check.checked); fill(); };
+		label.append(check, "calls coloured by what is slower in B");
+		parts.push(label, ...(coloured ? legend().map(l => line(...l)) : []));
+	}
 	const head = text => { const e = document.createElement("b"); e.textContent = text; return e; };
 	if (seen.processes.length) parts.push(head("processes"), ...seen.processes.map(pid => line(fills[colour_index(pid)], state.process_name(pid))));
-	if (seen.functions.length) parts.push(head("functions"), ...seen.functions.map(id => line(fills[colour_index(id)], name(id, fill) || "?")));
+	if (seen.functions.length && (words === null || !coloured)) parts.push(head("functions"), ...seen.functions.map(id => line(fills[colour_index(id)], name(id, fill) || "?")));
 	if (seen.events.length) parts.push(head("events"), ...seen.events.map(t => line(fills[colour_index(t.id * 7 + 3)], t.name)));
 	if (state.tracks.some(t => t.kind === "message"))
 		parts.push(head("messages"), line(style.arrow, "sent, then received"), line(style.backward, "received before it was sent: clocks differ"), line(style.alone, "its other end is not there"));

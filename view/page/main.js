@@ -3,6 +3,7 @@
 import { core_name, take_hosts, with_host } from "./hosts.js";
 import { fetch_activities, tracks as activity_tracks } from "./activities.js";
 import { ends } from "./arrows.js";
+import { take_twins } from "./beside.js";
 import { bars, json, use_filter } from "./data.js";
 import { draw, draw_map, layout, left, row, top } from "./draw.js";
 import { input } from "./input.js";
@@ -306,6 +307,7 @@ window.addEventListener("hashchange", () => {
 const asked_tracks = () => order.take.size ? {take: [...order.take].join(",")} : {};
 
 function take(trace) {
+	take_twins(trace);
 	// with another filter, tracks have other numbers
 	const key_of = t => t.kind + t.id, held = state.picked && state.tracks.find(t => t.track === state.picked.track);
 	if (held) state.picked.key = key_of(held);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The panel below the picture: tables of the selected range, the list, bookmarks; and the search.
 import { state, show, redraw, keep, filter_by } from "./main.js";
+import { words as beside } from "./beside.js";
 import { change_note, json } from "./data.js";
 import { search as find, show_found, step } from "./find.js";
 import { show_heat } from "./heat.js";
@@ -17,7 +18,7 @@ const by_id = id => document.getElementById(id);
 const most = 500;	// rows in a table
 
 // The tabs, and their titles; those that show_ways() draws.
-const tabs = {functions: "functions", threads: "threads", processes: "processes", cores: "cores", modules: "modules", events: "events", flame: "flame", down: "top-down", up: "bottom-up", heat: "heat map", plots: "plots", tracks: "tracks", sql: "SQL",
+const tabs = {functions: "functions", beside: "A and B", threads: "threads", processes: "processes", cores: "cores", modules: "modules", events: "events", flame: "flame", down: "top-down", up: "bottom-up", heat: "heat map", plots: "plots", tracks: "tracks", sql: "SQL",
 	list: "list", found: "found", call: "call", marks: "bookmarks", unhooked: "not hooked"};
 const ways = new Set(["flame", "down", "up"]);
 
@@ -111,7 +112,8 @@ async function unhooked() {
 
 // Hides the tab of functions that were not hooked if there are none.
 function changed() {
-	const b = [...by_id("tabs").children].find(b => b.dataset.tab === "unhooked");
+	const tab = name => [...by_id("tabs").children].find(b => b.dataset.tab === name), b = tab("unhooked");
+	tab("beside").hidden = beside === null;
 	b.hidden = !state.unhooked;
 	b.textContent = tabs.unhooked + (state.unhooked ? " (" + count(state.unhooked) + ")" : "");
 }
@@ -120,7 +122,7 @@ function changed() {
 
 // Opens a tab. opened: it stays open when nothing is selected, and then is about the whole trace.
 function open(tab, opened = tab !== "functions") {
-	if (!tabs[tab] || (tab === "unhooked" && !state.unhooked)) { tab = "functions"; opened = false; }
+	if (!tabs[tab] || (tab === "unhooked" && !state.unhooked) || (tab === "beside" && beside === null)) { tab = "functions"; opened = false; }
 	state.tab = tab;
 	state.opened = opened;
 	by_click = false;

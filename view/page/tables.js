@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Tables of what ran in the selected range, or in the whole trace: by function, thread, process, core, module, event. Sorted, filtered, exported.
 import { state, filter_by } from "./main.js";
+import { rows as beside_rows, words as beside } from "./beside.js";
 import { json } from "./data.js";
 import { count, duration } from "./text.js";
 
 const most = 500;	// rows that are shown
-const ticks = v => duration(v * state.ns_per_tick), share = v => (100 * v).toFixed(1) + " %";
+const ticks = v => duration(v * state.ns_per_tick), share = v => (100 * v).toFixed(1) + " %", some = v => v ? ticks(v) : "";
 
 // For each table: by which column it is sorted at first, and its columns (key, title, function that makes the text).
 export const tables = {
@@ -15,11 +16,13 @@ export const tables = {
 	processes: {by: "busy", columns: [["name", "process"], ["threads", "threads", count], ["count", "calls", count], ["busy", "in calls", ticks], ["share", "of the range", share]]},
 	cores: {by: "busy", columns: [["name", "core"], ["count", "runs", count], ["busy", "busy", ticks], ["share", "of the range", share]]},
 	modules: {by: "self", columns: [["name", "module"], ["functions", "functions", count], ["calls", "calls", count], ["self", "self", ticks], ["share", "of all self", share]]},
+	beside: {by: "more", columns: [["name", "function"], ["calls_a", "calls in A", count], ["calls_b", "in B", count], ["mean_a", "a call in A", some], ["mean_b", "in B", some], ["times", "×", v => v ? v.toPrecision(3) : ""],
+		["self_a", "self in A", some], ["self_b", "in B", some], ["more", "more in B", ticks]]},
 	events: {by: "count", columns: [["name", "event"], ["count", "count", count], ["rate", "per second", v => v.toPrecision(4)], ["low", "least", String], ["high", "greatest", String]]},
 };
 
 const whole_only = new Set(["mean", "min", "p50", "p99", "max"]);	// are known only of calls that end in the range
-const times = new Set(["total", "self", "busy", ...whole_only]);
+const times = new Set(["total", "self", "busy", "mean_a", "mean_b", "self_a", "self_b", "more", ...whole_only]);
 export const pattern = text => text.replace(/[*?[\]\\]/g, "\\$&");
 export const quote = text => /[\s"]/.test(text) ? '"' + text.replaceAll('"', "?") + '"' : text;
 
@@ -43,6 +46,7 @@ function grouped(rows, key, sum, first) {
 
 const makers = {
 	functions: () => got.functions.map(r => ({...r, word: "function:" + pattern(r.name)})),
+	beside: () => beside === null ? [] : beside_rows(got.functions).map(r => ({...r, word: "function:" + pattern(r.name)})),
 	threads: of => of("thread").map(r => ({...r, word: "thread:" + r.t.id})),
 	processes: of => grouped(of("thread").map(r => ({...r, threads: 1})), r => state.pid_of(r.t.id), ["threads", "count", "busy", "share"],
 		r => { const pid = state.pid_of(r.t.id); return {name: state.process_name(pid), word: "process:" + (state.numbers.get(pid) ?? pid)}; }),
