@@ -6,7 +6,7 @@
 
 #define FILE_OF(symbol, path)                                                                      \
 	__asm__(".pushsection .rodata\n"                                                           \
-		"dt_page_" #symbol ":\n.incbin \"page/" path "\"\n"                           \
+		"dt_page_" #symbol ":\n.incbin \"page/" path "\"\n"                                \
 		"dt_page_" #symbol "_end:\n.byte 0\n.popsection");                                 \
 	extern const unsigned char dt_page_##symbol[], dt_page_##symbol##_end[]
 
