@@ -20,8 +20,24 @@ struct dt_local {
 	uint32_t site;	  /* row id in table site */
 	uint8_t mask;	  /* which values are stored */
 	uint8_t flags;	  /* dt_record.flags */
-	uint8_t kind;	  /* not used */
+	bool piece;	  /* the four values are a piece of a text: struct dt_pieces */
 };
+
+/*
+ * Pieces of texts, 32 bytes in four values each. The same ones come again and again, and have
+ * little in common with the one before: so each different one is stored once, and a record has its
+ * number.
+ */
+struct dt_pieces {
+	uint32_t records, different;
+	uint8_t *low, *high; /* for each record, the number of its piece */
+	uint64_t (*piece)[4];
+	/* Where a piece with such a hash is, plus one; 0: nowhere. When half of the slots are
+	 * taken, further pieces get numbers of their own without being looked for. */
+	uint16_t *slot;
+};
+
+#define DT_PIECE_SLOTS 32768u /* a power of two */
 
 /* A growing byte buffer: n bytes are used, there is room for size. The owner frees p. */
 struct dt_bytes {
@@ -49,6 +65,7 @@ struct dt_encoder {
 	uint8_t *data;
 	uint32_t lengths; /* values so far */
 	size_t data_bytes;
+	struct dt_pieces pieces;
 	struct dt_local *local;
 	uint32_t local_size;
 	void *memory; /* holds all columns */
@@ -63,7 +80,8 @@ void dt_encoder_reset(struct dt_encoder *c);
 /* Makes the ZSTD_CCtx with which chunks are compressed; NULL: out of memory. */
 void *dt_encoder_context(void);
 
-/* Adds a dictionary entry and returns its index; -1: out of memory. */
+/* Adds a dictionary entry and returns its index; -1: out of memory. mask: the values that are
+ * stored, or all and DT_LOCAL_PIECE (store/layout.h). */
 int dt_encoder_local(struct dt_encoder *c, uint32_t site, uint8_t mask, uint8_t flags);
 
 /* Closes the open run and compresses the chunk into the two buffers, replacing their content. cctx:
@@ -91,6 +109,8 @@ static inline uint64_t dt_unzigzag(uint64_t z)
 }
 
 void dt_encoder_run(struct dt_encoder *c, uint32_t tid); /* starts a run of thread tid */
+/* Adds a record's piece of a text. */
+void dt_encoder_piece(struct dt_pieces *p, const uint64_t value[4]);
 /* Begins the column of cores: all records so far are of `core'. */
 void dt_encoder_odd_core(struct dt_encoder *c, unsigned core);
 
@@ -142,6 +162,13 @@ static inline void dt_encoder_put(struct dt_encoder *c, const struct dt_record *
 	c->sp_high[n] = (uint8_t)(z >> 8);
 
 	struct dt_local *k = &c->local[l];
+
+	c->n = n + 1;
+	if (k->piece) {
+		dt_encoder_piece(&c->pieces, r->value);
+		return;
+	}
+
 	uint8_t *data = c->data + c->data_bytes;
 	uint8_t *length = c->length + c->lengths;
 
@@ -158,7 +185,6 @@ static inline void dt_encoder_put(struct dt_encoder *c, const struct dt_record *
 	}
 	c->data_bytes = (size_t)(data - c->data);
 	c->lengths = (uint32_t)(length - c->length);
-	c->n = n + 1;
 }
 
 #endif

@@ -74,9 +74,10 @@ static int load_dictionary(struct dt_decoder *d, const uint8_t *p, uint32_t site
 		struct dt_local *l = &d->local[i];
 
 		*l = (struct dt_local){.mask = p[4 * (size_t)n + i] & 0xf,
-				       .flags = p[5 * (size_t)n + i]};
+				       .flags = p[5 * (size_t)n + i],
+				       .piece = p[4 * (size_t)n + i] & DT_LOCAL_PIECE};
 		memcpy(&l->site, p + 4 * (size_t)i, 4);
-		if (l->site == 0 || l->site > sites)
+		if (l->site == 0 || l->site > sites || (l->piece && l->mask != 0xf))
 			return -1;
 	}
 	return 0;
@@ -94,43 +95,95 @@ static int check_runs(const struct dt_decoder *d)
 	return sum == d->n ? 0 : -1;
 }
 
-static int load_vals(struct dt_decoder *d, void *dctx, const uint8_t *p, size_t size)
+/* Looks whether n lengths are at most `most' each, and as many bytes together as the head says. */
+static bool are_lengths(const uint8_t *length, uint32_t n, uint8_t most, uint64_t all)
 {
-	static const uint8_t bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
-	struct frames f = {.dctx = dctx};
-	struct dt_vals_head h;
-	uint64_t values = 0, bytes = 0;
+	uint64_t bytes = 0;
 	uint8_t largest = 0;
 
-	if (size < sizeof(h))
-		return -1;
-	memcpy(&h, p, sizeof(h));
-	if (h.lengths > 4 * d->n || h.data_bytes > 8 * (uint64_t)h.lengths)
-		return -1;
-	if (room(&d->value_memory, (size_t)h.lengths + h.data_bytes + 16))
-		return -1;
-	f.p = p + sizeof(h);
-	f.left = size - sizeof(h);
-	f.to = d->value_memory.p;
-	d->length = h.lengths ? column(&f, h.lengths) : f.to;
-	d->data = h.data_bytes ? column(&f, h.data_bytes) : f.to;
-	if (f.bad || f.left)
-		return -1;
-	for (uint32_t i = 0; i < h.lengths; i++) {
-		bytes += d->length[i];
-		largest = d->length[i] > largest ? d->length[i] : largest;
+	for (uint32_t i = 0; i < n; i++) {
+		bytes += length[i];
+		largest = length[i] > largest ? length[i] : largest;
 	}
-	if (bytes != h.data_bytes || largest > 8)
-		return -1;
-	/* there must be as many values as the records' masks ask for */
+	return bytes == all && largest <= most;
+}
+
+/* Looks whether there are as many values and pieces as the records' entries ask for. */
+static bool are_enough(const struct dt_decoder *d, uint32_t values, uint32_t pieces)
+{
+	static const uint8_t bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+	uint64_t asked = 0, asked_pieces = 0;
+
 	for (uint32_t i = 0; i < d->n; i++) {
 		uint32_t l = d->site_low[i] | (d->site_high ? (uint32_t)d->site_high[i] << 8 : 0);
 
 		if (l >= d->locals)
-			return -1;
-		values += bits[d->local[l].mask];
+			return false;
+		if (d->local[l].piece)
+			asked_pieces++;
+		else
+			asked += bits[d->local[l].mask];
 	}
-	return values == h.lengths ? 0 : -1;
+	return asked == values && asked_pieces == pieces;
+}
+
+/* Reads the columns of the pieces, and makes 32 bytes of each. There is room for that. */
+static int load_pieces(struct dt_decoder *d, struct frames *f, const struct dt_pieces_head *h)
+{
+	const uint8_t *length, *bytes;
+	uint8_t *to;
+
+	d->piece_low = column(f, h->records);
+	d->piece_high = h->different > 256 ? column(f, h->records) : NULL;
+	length = column(f, h->different);
+	bytes = h->bytes ? column(f, h->bytes) : f->to;
+	if (f->bad || !are_lengths(length, h->different, 32, h->bytes))
+		return -1;
+	for (uint32_t i = 0; i < h->records; i++)
+		if ((d->piece_low[i] | (d->piece_high ? (uint32_t)d->piece_high[i] << 8 : 0)) >=
+		    h->different)
+			return -1;
+	to = f->to;
+	d->piece = (const uint64_t(*)[4])to;
+	for (uint32_t i = 0; i < h->different; i++, to += 32) {
+		memcpy(to, bytes, length[i]);
+		memset(to + length[i], 0, 32u - length[i]);
+		bytes += length[i];
+	}
+	return 0;
+}
+
+static int load_vals(struct dt_decoder *d, void *dctx, const uint8_t *p, size_t size,
+		     bool has_pieces)
+{
+	size_t head =
+		sizeof(struct dt_vals_head) + (has_pieces ? sizeof(struct dt_pieces_head) : 0);
+	struct frames f = {.dctx = dctx};
+	struct dt_pieces_head pieces = {0};
+	struct dt_vals_head h;
+
+	if (size < head)
+		return -1;
+	memcpy(&h, p, sizeof(h));
+	memcpy(&pieces, p + sizeof(h), head - sizeof(h));
+	if (h.lengths > 4 * d->n || h.data_bytes > 8 * (uint64_t)h.lengths ||
+	    pieces.records > d->n || pieces.different > pieces.records ||
+	    pieces.bytes > 32 * pieces.different || has_pieces != (pieces.different != 0))
+		return -1;
+	/* each column begins at a multiple of 8 */
+	if (room(&d->value_memory, (size_t)h.lengths + h.data_bytes + 2 * (size_t)pieces.records +
+					   33 * (size_t)pieces.different + pieces.bytes + 6 * 8))
+		return -1;
+	f.p = p + head;
+	f.left = size - head;
+	f.to = d->value_memory.p;
+	d->length = h.lengths ? column(&f, h.lengths) : f.to;
+	d->data = h.data_bytes ? column(&f, h.data_bytes) : f.to;
+	if (has_pieces && load_pieces(d, &f, &pieces))
+		return -1;
+	if (f.bad || f.left || !are_lengths(d->length, h.lengths, 8, h.data_bytes))
+		return -1;
+	return are_enough(d, h.lengths, pieces.records) ? 0 : -1;
 }
 
 /* Returns by how many ticks at most a record of the chunk is earlier than one before it. */
@@ -172,7 +225,7 @@ int dt_decoder_load(struct dt_decoder *d, void *dctx, const void *events, size_t
 	memcpy(&h, events, sizeof(h));
 	if (h.n == 0 || h.n > DT_CHUNK_MAX || h.n != records || h.locals == 0 || h.locals > h.n ||
 	    h.runs == 0 || h.runs > h.n || h.tick_escapes > h.n || h.sp_escapes > h.n ||
-	    h.columns > 15)
+	    h.columns > 31)
 		return damaged(e, "impossible head");
 	if (room(&d->memory, (size_t)h.n * 8 + 6 * (size_t)h.locals + 8 * (size_t)h.runs +
 				     8 * ((size_t)h.tick_escapes + h.sp_escapes) + 13 * 8))
@@ -203,7 +256,8 @@ int dt_decoder_load(struct dt_decoder *d, void *dctx, const void *events, size_t
 	if (load_dictionary(d, dictionary, sites))
 		return damaged(e, "the dictionary of sites");
 	d->n = h.n;
-	if (check_runs(d) || (vals && load_vals(d, dctx, vals, vals_size))) {
+	if (check_runs(d) ||
+	    (vals && load_vals(d, dctx, vals, vals_size, h.columns & DT_HAS_PIECES))) {
 		d->n = 0;
 		return damaged(e, vals ? "threads or values" : "threads");
 	}
@@ -222,12 +276,19 @@ static void decode_values(struct dt_decoder *d, struct dt_batch *b, uint32_t n)
 					 0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff,
 					 UINT64_MAX};
 	const uint8_t *length = d->length, *data = d->data;
+	const uint8_t *low = d->piece_low, *high = d->piece_high;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t at = d->position + i;
 		uint32_t index = d->site_low[at] | (d->site_high ? d->site_high[at] << 8 : 0);
 		struct dt_local *l = &d->local[index];
 
+		if (l->piece) {
+			uint32_t k = *low++ | (high ? (uint32_t)*high++ << 8 : 0);
+
+			memcpy(b->value[i], d->piece[k], sizeof(b->value[i]));
+			continue;
+		}
 		memset(b->value[i], 0, sizeof(b->value[i]));
 		for (unsigned m = l->mask; m; m &= m - 1) {
 			unsigned j = (unsigned)__builtin_ctz(m);
@@ -242,6 +303,8 @@ static void decode_values(struct dt_decoder *d, struct dt_batch *b, uint32_t n)
 	}
 	d->length = length;
 	d->data = data;
+	d->piece_low = low;
+	d->piece_high = high;
 }
 
 static int decode_ticks(struct dt_decoder *d, struct dt_batch *b, uint32_t n)

@@ -39,7 +39,8 @@ struct dt_decoder {
 
 	bool has_values;
 	uint64_t back; /* largest number of ticks by which a record is earlier than one before it */
-	const uint8_t *length, *data;
+	const uint8_t *length, *data, *piece_low, *piece_high; /* of what comes next */
+	const uint64_t (*piece)[4];			       /* the different pieces of texts */
 	struct dt_bytes value_memory;
 };
 

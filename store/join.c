@@ -8,6 +8,7 @@
 #include "store/layout.h"
 #include "store/reader-work.h"
 #include "store/store-work.h"
+#include "store/text-piece.h"
 #include "store/wakers.h"
 
 /* Columns of a table, and for each how it gets to the new trace:
@@ -326,7 +327,8 @@ static int put_span(struct join *j, unsigned ring, const struct dt_span *s)
 		dt_span_record(r, s, i, &x);
 		x.core = dt_span_core(s, i);
 		change(j, &x);
-		l = local_of(j, s->site[i] + j->first['s'], site ? site->mask : 0xf, x.flags);
+		l = local_of(j, s->site[i] + j->first['s'],
+			     site ? dt_text_mask(site->kind, site->mask) : 0xf, x.flags);
 		if (l < 0)
 			return -1;
 		dt_encoder_put(j->chunk, &x, (unsigned)l, ring);

@@ -14,6 +14,7 @@ enum {
 	DT_HAS_SITE_HIGH = 2,
 	DT_HAS_SP_HIGH = 4,
 	DT_HAS_CORE = 8,
+	DT_HAS_PIECES = 16, /* the vals blob has the longer head, and pieces of texts */
 };
 
 /* The head of the events blob, little endian. One Zstandard frame per column follows, in the order
@@ -28,6 +29,20 @@ struct dt_events_head {
 struct dt_vals_head {
 	uint32_t lengths, data_bytes;
 };
+
+/*
+ * Follows that head where there are pieces of texts: how many records have one, how many different
+ * ones there are, and the bytes of these without the zeros at their ends. After the two frames of
+ * the values come those of the pieces: for each record the low, and with more than 256 different
+ * ones the high byte of its number; for each different one how many bytes it has; and the bytes.
+ */
+struct dt_pieces_head {
+	uint32_t records, different, bytes;
+};
+
+/* In the mask of a dictionary's entry: its records have, in place of four values, the 32 bytes of a
+ * piece of a text. */
+#define DT_LOCAL_PIECE 0x10
 
 #define DT_EVENT_COLUMNS                                                                           \
 	"subsystem INTEGER, event INTEGER, subsystem_name TEXT, name TEXT, description TEXT"

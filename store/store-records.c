@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/text-piece.h"
+
 static struct core *core_of(struct dt_store *s, unsigned core)
 {
 	struct core *c = s->core[core];
@@ -183,7 +185,7 @@ static int new_local(struct dt_store *s, struct core *c, const struct dt_record 
 
 	if (!site)
 		return -1;
-	l = dt_encoder_local(c->chunk, site->row, site->mask, r->flags);
+	l = dt_encoder_local(c->chunk, site->row, dt_text_mask(site->place, site->mask), r->flags);
 	if (l < 0)
 		return dt_store_no_memory(s, e);
 	if (site->target || site->by_target) {

@@ -16,7 +16,7 @@
 #include "store/info.h"
 #include "store/pool.h"
 
-#define DT_STORE_SCHEMA 1
+#define DT_STORE_SCHEMA 2
 
 enum dt_site_kind {
 	DT_SITE_ENTRY = 'E',

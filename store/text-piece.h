@@ -3,7 +3,18 @@
 #ifndef DT_STORE_TEXT_PIECE_H
 #define DT_STORE_TEXT_PIECE_H
 
+#include "store/layout.h"
 #include "store/store.h"
+
+/* Returns the mask of a site as a chunk's dictionary has it (store/layout.h), given the values that
+ * its records have: the 32 bytes of texts and of buffers are stored as pieces. */
+static inline uint8_t dt_text_mask(uint8_t place, uint8_t mask)
+{
+	bool text = place == DT_SITE_POINT_TEXT || place == DT_SITE_POINT_BUFFER ||
+		    place == DT_SITE_MORE;
+
+	return text && mask == 0xf ? mask | DT_LOCAL_PIECE : mask;
+}
 
 /*
  * Returns the bytes of a text, or of a buffer, in a record of such a place, and in *n how many they

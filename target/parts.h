@@ -15,6 +15,7 @@
 #pragma GCC visibility push(hidden)
 extern struct dt_blob blob;
 extern struct dt_process_block process_block;
+extern uint32_t seen_pages[DT_SEEN];
 extern struct dt_kept_block kept_block;
 extern struct dt_own_rseq own_rseq[DT_OWN_MAX];
 extern struct dt_control session;

@@ -26,6 +26,13 @@ static uint64_t end_of_first(uint64_t address)
 	return end > address && end - address < MAIN_FAR ? end : 0;
 }
 
+bool dt_stack_is_first(const struct text *t, uint64_t address, uint64_t n)
+{
+	uint64_t end = end_of_first((uint64_t)t);
+
+	return end && address >= (uint64_t)t && address < end && end - address >= n;
+}
+
 /* Returns how much of what is wanted there can be. What a thread of libc's has above its thread
  * block is not its stack. */
 static uint64_t limited(uint64_t address, uint64_t wanted)

@@ -12,6 +12,10 @@
  * time, which is kept behind the point's frame (arch/capture.h, DT_STACK_BLOCK).
  */
 int dt_stack_piece(struct text *t);
+
+/* Do n bytes from an address on lie in the first thread's stack, between what is in use now and its
+ * end, so that they are certainly there? False, too, where that is not known. */
+bool dt_stack_is_first(const struct text *t, uint64_t address, uint64_t n);
 #pragma GCC visibility pop
 
 #endif

@@ -6,7 +6,8 @@
  * The point's code asks for 32 bytes at a time and keeps nothing in between but three registers, so
  * the stream is made anew each time. Memory may have changed meanwhile: a stream that is another
  * one then is not gone on with. All memory is read by the kernel for us (target/memory.h), so
- * nothing faults; a text is read no further than the function reads it, rounded up to CHUNK bytes.
+ * nothing faults, but for what the caller has passed on the first thread's stack; a text is read no
+ * further than the function reads it, rounded up to CHUNK bytes.
  */
 #include "target/stack.h"
 #include "target/memory.h"
@@ -24,6 +25,8 @@
 #define ARRAY_MOST  1024u	    /* elements of an array that are counted */
 #define VECTORS	    8u
 #define NO_LIMIT    0xffffu
+
+typedef uint64_t __attribute__((aligned(1), may_alias)) any_u64;
 
 /* ---- reading ---- */
 
@@ -330,28 +333,39 @@ static bool read_format(struct format *f, uint64_t address)
 
 /* ---- the arguments ---- */
 
+/* Reads words that the caller has passed. They mostly are on the stack, which can be read directly.
+ */
+static bool read_passed(const struct text *t, uint64_t address, void *to, unsigned words)
+{
+	if (!dt_stack_is_first(t, address, 8 * words))
+		return dt_own_memory_read(address, to, 8 * words) == (long)(8 * words);
+	for (unsigned i = 0; i < words; i++)
+		((volatile uint64_t *)to)[i] = ((const volatile any_u64 *)address)[i];
+	return true;
+}
+
 /* Reads a va_list. False: it can not be read, or is none. */
-static bool read_list(struct dt_passed *a, uint64_t address)
+static bool read_list(const struct text *t, struct dt_passed *a, uint64_t address)
 {
 	struct dt_passed_list l;
 
-	return dt_own_memory_read(address, &l, sizeof(l)) == (long)sizeof(l) &&
-	       dt_passed_by_list(a, &l);
+	_Static_assert(sizeof(l) % 8 == 0, "words");
+	return read_passed(t, address, &l, sizeof(l) / 8) && dt_passed_by_list(a, &l);
 }
 
 /* Takes the next argument of n bytes in memory. */
-static bool take_stack(struct dt_passed *a, uint64_t *v, unsigned n)
+static bool take_stack(const struct text *t, struct dt_passed *a, uint64_t *v, unsigned n)
 {
 	if (n > 8)
 		a->stack = (a->stack + 15) & ~15ull;
 	v[0] = v[1] = 0;
 	n = n > 8 ? 16 : 8;
 	a->stack += n;
-	return dt_own_memory_read(a->stack - n, v, n) == (long)n;
+	return read_passed(t, a->stack - n, v, n / 8);
 }
 
 /* Takes the next argument of such a kind. False: it is not known. */
-static bool take(struct dt_passed *a, const struct wanted *w, uint64_t *v)
+static bool take(const struct text *t, struct dt_passed *a, const struct wanted *w, uint64_t *v)
 {
 	bool is_float = w->letter == DT_STREAM_FLOAT;
 	uint32_t i;
@@ -359,16 +373,15 @@ static bool take(struct dt_passed *a, const struct wanted *w, uint64_t *v)
 	if (is_float && w->size == 8 && a->vectors < DT_PASSED_VECTORS) {
 		i = a->vectors++;
 		v[0] = a->vector[i];
-		return a->saved ? dt_own_memory_read(a->saved + DT_PASSED_LIST_VECTOR(i), v, 8) == 8
+		return a->saved ? read_passed(t, a->saved + DT_PASSED_LIST_VECTOR(i), v, 1)
 				: !a->no_vectors;
 	}
 	if (!is_float && a->integers < DT_PASSED_INTEGERS) {
 		i = a->integers++;
 		v[0] = a->integer[i];
-		return !a->saved ||
-		       dt_own_memory_read(a->saved + DT_PASSED_LIST_INTEGER(i), v, 8) == 8;
+		return !a->saved || read_passed(t, a->saved + DT_PASSED_LIST_INTEGER(i), v, 1);
 	}
-	return take_stack(a, v, w->size);
+	return take_stack(t, a, v, w->size);
 }
 
 /* Puts an argument. False: there is no room. */
@@ -396,8 +409,8 @@ static bool put_argument(struct stream *s, const struct wanted *w, const uint64_
 	return true;
 }
 
-static void put_arguments(struct stream *s, const struct format *f, struct dt_passed *a,
-			  bool complete)
+static void put_arguments(struct stream *s, const struct text *t, const struct format *f,
+			  struct dt_passed *a, bool complete)
 {
 	uint32_t more = 0;
 	int32_t precision[VALUES];
@@ -407,7 +420,7 @@ static void put_arguments(struct stream *s, const struct format *f, struct dt_pa
 		const struct wanted *w = &f->wanted[i];
 		unsigned most = w->most;
 		uint64_t v[2] = {0, 0};
-		bool known = take(a, w, v);
+		bool known = take(t, a, w, v);
 
 		precision[i] = (int32_t)v[0];
 		/* the precision comes before the text, unless both are said by numbers */
@@ -449,9 +462,10 @@ static bool make(struct stream *s, const struct text *t)
 	if (f.c < 0 && !f.after)
 		return false;
 	dt_passed_by_registers(&a, t + 1, at);
-	if (kind == DT_STREAM_LIST && (at >= DT_PASSED_INTEGERS || !read_list(&a, a.integer[at])))
+	if (kind == DT_STREAM_LIST &&
+	    (at >= DT_PASSED_INTEGERS || !read_list(t, &a, a.integer[at])))
 		return false;
-	put_arguments(s, &f, &a, complete);
+	put_arguments(s, t, &f, &a, complete);
 	return true;
 }
 

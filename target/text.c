@@ -13,8 +13,8 @@ static uint32_t *seen_at(uint64_t address, uint32_t *as)
 {
 	uint64_t n = address / PAGE;
 
-	*as = (uint32_t)(n / DT_PAGES) | 0x80000000u;
-	return &process_block.page[n % DT_PAGES];
+	*as = (uint32_t)(n / DT_SEEN) | 0x80000000u;
+	return &seen_pages[n % DT_SEEN];
 }
 
 static bool was_there(uint64_t address)
@@ -62,24 +62,38 @@ static void read_there(struct text *t, uint64_t n)
 	}
 }
 
+/* Returns how many of n bytes are in front of the first NUL; of a buffer, n. */
+static uint64_t length(const struct text *t, uint64_t n)
+{
+	const uint64_t low = 0x0101010101010101u;
+
+	if (t->how & DT_TEXT_BUFFER)
+		return n;
+	for (unsigned i = 0; i < 4 && 8 * i < n; i++) {
+		/* 0x80 in each byte that is 0; above the first of them in some others, too */
+		uint64_t w = t->piece[i], zeros = (w - low) & ~w & low << 7;
+
+		if (zeros) {
+			uint64_t at = 8 * i + (uint64_t)__builtin_ctzll(zeros) / 8;
+
+			return at < n ? at : n;
+		}
+	}
+	return n;
+}
+
 /* Puts zeros behind the first n bytes, and behind a NUL. Returns how many bytes are left. */
 static uint64_t cut(struct text *t, uint64_t n)
 {
-	const uint64_t low = t->how & DT_TEXT_BUFFER ? 0 : 0x0101010101010101u;
+	unsigned i;
 
-	for (unsigned i = 0; i < 4; i++) {
-		uint64_t w = t->piece[i], zeros, k = 8 * i;
-
-		if (n <= k) {
-			t->piece[i] = 0;
-			continue;
-		}
-		zeros = (w - low) & ~w & low << 7;
-		if (zeros && k + (uint64_t)__builtin_ctzll(zeros) / 8 < n)
-			n = k + (uint64_t)__builtin_ctzll(zeros) / 8;
-		if (n < k + 8)
-			t->piece[i] = n == k ? 0 : w & ((1ull << 8 * (n - k)) - 1);
-	}
+	n = length(t, n);
+	i = (unsigned)n / 8;
+	if (i == 4)
+		return n;
+	t->piece[i] &= (1ull << n % 8 * 8) - 1;
+	while (++i < 4)
+		t->piece[i] = 0;
 	return n;
 }
 
@@ -89,12 +103,12 @@ static long read_piece(struct text *t, uint64_t n)
 	uint64_t page = PAGE - t->address % PAGE, there = 0;
 	long got;
 
-	if (is_stack(t, t->address) ||
-	    ((t->how & DT_TEXT_SURE) && !(t->how & DT_TEXT_BAD) && was_there(t->address))) {
+	if (((t->how & DT_TEXT_SURE) && !(t->how & DT_TEXT_BAD) && was_there(t->address)) ||
+	    is_stack(t, t->address)) {
 		there = n < page ? n : page;
 		/* what lies behind the text in its page is there, too: reading it is quicker */
 		read_there(t, page < PIECE ? there : PIECE);
-		if (there == n || cut(t, there) < there)
+		if (there == n || length(t, there) < there)
 			return (long)n;
 	}
 	got = dt_own_memory_read(t->address + there, (char *)t->piece + there, n - there);

@@ -374,6 +374,7 @@ static void begin_session(void)
 				       .policy = setup.policy};
 	session_at->policy = setup.policy;
 	session_at->owner = 1;
+	memset(seen_pages, 0, sizeof(seen_pages));
 	blob.cores = process_block.cores = 1;
 	blob.stride = STRIDE;
 	blob.mask = RING - 1;

@@ -17,6 +17,7 @@
 
 #include "store/chunk.h"
 #include "store/decode.h"
+#include "store/layout.h"
 #include "store/reader.h"
 #include "store/sites.h"
 #include "test/unit/test-trace-scratch.h"
@@ -1240,6 +1241,135 @@ static void test_parts_disagree(void **state)
 	memset(&decoder, 0, sizeof(decoder));
 }
 
+/* The bytes of the piece with that number, as long as it is: letters, and zeros behind and between
+ * them. */
+static void make_piece(uint32_t number, uint64_t value[4])
+{
+	uint8_t *p = (uint8_t *)value;
+
+	memset(value, 0, 32);
+	if (number % 5 == 4) { /* of these only the last bytes differ */
+		value[3] = number;
+		return;
+	}
+	for (unsigned i = 0; i < number % 33; i++)
+		p[i] = (uint8_t)(number >> i % 4 * 8 | (i % 5 ? 0x80 : 0));
+}
+
+/* A chunk of n records, of which every third one has values and the others have a piece, of so many
+ * different ones. */
+static void make_pieces(uint32_t n, uint32_t different, struct dt_bytes *events,
+			struct dt_bytes *vals)
+{
+	struct dt_encoder *c = dt_encoder_new();
+	void *cctx = dt_encoder_context();
+	struct dt_error e = {""};
+
+	assert_non_null(c);
+	dt_encoder_reset(c);
+	for (unsigned round = 0; round < 2; round++) { /* nothing stays of the chunk before */
+		dt_encoder_local(c, 1, 0xf, 0);
+		dt_encoder_local(c, 2, 0xf | DT_LOCAL_PIECE, 4);
+		for (uint32_t i = 0; i < n; i++) {
+			struct dt_record r = {.ticks = 1000 + i, .tid = 1, .value = {i, i, i, i}};
+
+			if (i % 3)
+				make_piece(i % different, r.value);
+			dt_encoder_put(c, &r, i % 3 != 0, 0);
+		}
+		assert_int_equal(dt_encoder_finish(c, 0, cctx, events, vals, &e), 0);
+		dt_encoder_reset(c);
+	}
+	ZSTD_freeCCtx(cctx);
+	dt_encoder_free(c);
+}
+
+/* Pieces of texts come back byte for byte, few and many of them, more than can be looked for, and
+ * as many as records; and each different one is stored once. */
+static void test_pieces(void **state)
+{
+	static const uint32_t different[] = {1, 3, 256, 257, 20000, DT_CHUNK_MAX};
+	struct dt_bytes events = {0}, vals = {0};
+	static struct dt_batch b;
+
+	for (unsigned k = 0; k < sizeof(different) / sizeof(*different); k++) {
+		uint32_t n = k == 0 ? 2 : DT_CHUNK_MAX, at = 0;
+		struct dt_pieces_head h;
+		uint64_t piece[4];
+
+		make_pieces(n, different[k], &events, &vals);
+		memcpy(&h, vals.p + sizeof(struct dt_vals_head), sizeof(h));
+		assert_int_equal(h.records, n - (n + 2) / 3);
+		if (different[k] < DT_PIECE_SLOTS / 2)
+			assert_in_range(h.different, 1, different[k]);
+		assert_int_equal(load(&events, 0, &vals, 0, n, 2), 0);
+		while (dt_decoder_batch(&decoder, 0, &b, NULL) == 0 && b.n)
+			for (uint32_t i = 0; i < b.n; i++, at++) {
+				make_piece(at % different[k], piece);
+				for (unsigned v = 0; at % 3 == 0 && v < 4; v++)
+					piece[v] = at;
+				assert_memory_equal(b.value[i], piece, 32);
+				assert_int_equal(b.flags[i], at % 3 ? 4 : 0);
+			}
+		assert_int_equal(at, n);
+		assert_int_equal(load(&events, 0, &vals, 1, n, 2), -1);
+	}
+	free(events.p);
+	free(vals.p);
+	dt_decoder_free(&decoder);
+	memset(&decoder, 0, sizeof(decoder));
+}
+
+/* Returns whether a chunk of pieces loads when a number of its vals' head is another one. */
+static bool loads_with(const struct dt_bytes *events, struct dt_bytes *vals, size_t at, uint32_t n,
+		       int by)
+{
+	uint32_t is, other;
+	bool rc;
+
+	memcpy(&is, vals->p + at, sizeof(is));
+	other = is + (uint32_t)by;
+	memcpy(vals->p + at, &other, sizeof(other));
+	rc = load(events, 0, vals, 0, n, 2) == 0;
+	memcpy(vals->p + at, &is, sizeof(is));
+	return rc;
+}
+
+/* What does not fit together is refused: numbers of the head, pieces that are not there, a chunk
+ * with pieces whose head does not say so, and the other way round. */
+static void test_pieces_damaged(void **state)
+{
+	struct dt_bytes events = {0}, vals = {0}, none = {0}, values = {0};
+	struct dt_events_head h;
+
+	make_pieces(1000, 300, &events, &vals);
+	for (size_t at = 0; at < sizeof(struct dt_vals_head) + sizeof(struct dt_pieces_head);
+	     at += 4)
+		for (int by = -1; by <= 1; by++)
+			assert_int_equal(loads_with(&events, &vals, at, 1000, by), by == 0);
+	make_chunk(1000, 4, 1, &none, &values);
+	assert_int_equal(load(&events, 0, &values, 0, 1000, 2), -1);
+	assert_int_equal(load(&none, 0, &vals, 0, 1000, 2), -1);
+	/* as many values, but one more piece */
+	make_pieces(999, 300, &none, &vals);
+	assert_int_equal(load(&none, 0, &vals, 0, 999, 2), 0);
+	make_pieces(998, 300, &none, &values);
+	assert_int_equal(load(&none, 0, &values, 0, 998, 2), 0);
+	assert_int_equal(load(&none, 0, &vals, 0, 998, 2), -1);
+	make_pieces(1000, 300, &events, &vals);
+	memcpy(&h, events.p, sizeof(h));
+	h.columns ^= DT_HAS_PIECES;
+	memcpy(events.p, &h, sizeof(h));
+	assert_int_equal(load(&events, 0, &vals, 0, 1000, 2), -1);
+	assert_int_equal(load(&events, 0, NULL, 0, 1000, 2), 0);
+	free(events.p);
+	free(vals.p);
+	free(none.p);
+	free(values.p);
+	dt_decoder_free(&decoder);
+	memset(&decoder, 0, sizeof(decoder));
+}
+
 /* How far a chunk's times go back is known when it is loaded: its records wait for each other that
  * long. */
 static void test_steps_back(void **state)
@@ -1286,6 +1416,8 @@ int main(void)
 		TEST(test_damage),
 		TEST(test_every_kind),
 		TEST(test_parts_disagree),
+		TEST(test_pieces),
+		TEST(test_pieces_damaged),
 		TEST(test_steps_back),
 		TEST(test_one_core),
 		TEST(test_events),

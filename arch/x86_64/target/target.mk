@@ -5,6 +5,9 @@ TFLAGS   := -std=gnu11 -I. -Os -ffreestanding -fno-builtin -mgeneral-regs-only -
 	-fvisibility=hidden -fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none \
 	-fno-tree-loop-distribute-patterns -fno-jump-tables $(WARN) -MMD -MP
 
+# what runs for each text that is recorded
+$(B)/target/text.o: TFLAGS += -O2
+
 TOBJ     := $(TB)/hook.o $(TB)/inside.o $(patsubst %.c,$(B)/%.o,$(wildcard target/*.c))
 
 $(TB)/%.o: arch/x86_64/target/%.c | needs
