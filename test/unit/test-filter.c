@@ -55,16 +55,15 @@ static void thread_of(const void *ctx, uint32_t tid, struct dt_meanings_thread *
 	if (tid == 10)
 		*t = (struct dt_meanings_thread){10, 10, "main", "/usr/bin/one"};
 	if (tid == 21 || tid == 22)
-		*t = (struct dt_meanings_thread){
-			tid - 20, 20, tid == 21 ? "worker-1" : "main", "/usr/bin/two"};
+		*t = (struct dt_meanings_thread){tid - 20, 20, tid == 21 ? "worker-1" : "main",
+						 "/usr/bin/two"};
 	if (tid == 30)
 		*t = (struct dt_meanings_thread){30, 30, "imported", NULL};
 }
 
 static const struct dt_event_row *event_of(const void *ctx, uint64_t body)
 {
-	static const struct dt_event_row row[] = {{7, 3, "net", "send", ""},
-						  {7, 4, "net", "", ""}};
+	static const struct dt_event_row row[] = {{7, 3, "net", "send", ""}, {7, 4, "net", "", ""}};
 
 	for (size_t i = 0; i < 2; i++)
 		if (body >> 48 == row[i].subsystem && (body >> 32 & 0xffff) == row[i].event)
@@ -162,8 +161,8 @@ static void test_whole_numbers(void **state)
 	for (int round = 0; round < 20000; round++) {
 		unsigned size = sizes[random64() % 5];
 		char letter = "iu"[random64() % 2], op = "<>=!"[random64() % 4];
-		wide than = edge(64), v = random64() % 2 ? than + (wide)(random64() % 3) - 1 :
-							   edge(size == 16 ? 120 : 66);
+		wide than = edge(64), v = random64() % 2 ? than + (wide)(random64() % 3) - 1
+							 : edge(size == 16 ? 120 : 66);
 		bool half = random64() % 4 == 0, hex = !half && than >= 0 && random64() % 3 == 0;
 		char digits[64], filter[160], signature[32];
 		uint64_t value[4] = {0};
@@ -192,7 +191,7 @@ static void test_whole_numbers(void **state)
 		v = in_type(letter, size, v);
 		f = filter_of(filter);
 		than = 2 * than + (half ? (than < 0 ? -1 : 1) : 0);
-		want = is_so(op, 2 * v < than, 2 * v == than, 2 * v > than);
+		want = is_so(op, 2 * v<than, 2 * v == than, 2 * v> than);
 		/* of a signed one of 8 bytes all ones may be meant: filter/filter.c */
 		if (letter == 'i' && size == 8 && than > 2 * (wide)INT64_MAX && !half &&
 		    (op == '=' || op == '!'))
@@ -209,7 +208,8 @@ static void test_numbers_beyond(void **state)
 	static const struct {
 		const char *number;
 		double is;
-	} beyond[] = {{"1e20", 1e20}, {"-1e20", -1e20}, {"1e22", 1e22}, {"3e38", 3e38}, {"-2e38", -2e38}};
+	} beyond[] = {
+		{"1e20", 1e20}, {"-1e20", -1e20}, {"1e22", 1e22}, {"3e38", 3e38}, {"-2e38", -2e38}};
 	const wide value[] = {0,
 			      -1,
 			      (wide)UINT64_MAX,
@@ -254,9 +254,9 @@ static void test_floating_numbers(void **state)
 	static const struct {
 		const char *text;
 		double is;
-	} number[] = {{"0", 0},	   {"1", 1},	   {"-1", -1},	{"2.5", 2.5},
+	} number[] = {{"0", 0},	    {"1", 1},	    {"-1", -1},	  {"2.5", 2.5},
 		      {"1e6", 1e6}, {"-2E2", -200}, {"0x10", 16}, {"18446744073709551615", 0x1p64}};
-	const double value[] = {0,    -0.0, 1,	      -1,	2.5, 2.25, 1e6,	   1e7,
+	const double value[] = {0,    -0.0, 1,	      -1,	 2.5, 2.25,   1e6,   1e7,
 				-200, 16,   INFINITY, -INFINITY, NAN, 0x1p64, 0x1p65};
 
 	(void)state;
@@ -275,7 +275,7 @@ static void test_floating_numbers(void **state)
 			snprintf(filter, sizeof(filter), "n%c%s%s", op, op == '!' ? "=" : "",
 				 number[i].text);
 			f = filter_of(filter);
-			if (dt_filter_begin(f, &c, 0) != is_so(op, v < than, v == than, v > than))
+			if (dt_filter_begin(f, &c, 0) != is_so(op, v<than, v == than, v> than))
 				fail_msg("%s of a value %g%s", filter, v, single ? "f" : "");
 			dt_filter_free(f);
 		}
@@ -363,10 +363,20 @@ static void test_calls(void **state)
 		{"\"alpha\" be\"ta\"", "ab"},
 	};
 	static const struct wants fine[] = {
-		{"failed", ""},		    {"-failed", "ab"}, {"error=ENOENT", ""}, {"error!=ENOENT", ""},
-		{"result=SEEK_CUR", "a"},   {"result=1", "abg"}, {"time>50ns", "abgd"}, {"time<50ns", ""},
-		{"time>51ns", ""},	    {"time<51ns", "abgd"}, {"time<0.051us", "abgd"},
-		{"time>0.049us", "abgd"},   {"time<1ms time>1ns", "abgd"}, {"time>1s", ""},
+		{"failed", ""},
+		{"-failed", "ab"},
+		{"error=ENOENT", ""},
+		{"error!=ENOENT", ""},
+		{"result=SEEK_CUR", "a"},
+		{"result=1", "abg"},
+		{"time>50ns", "abgd"},
+		{"time<50ns", ""},
+		{"time>51ns", ""},
+		{"time<51ns", "abgd"},
+		{"time<0.051us", "abgd"},
+		{"time>0.049us", "abgd"},
+		{"time<1ms time>1ns", "abgd"},
+		{"time>1s", ""},
 	};
 
 	(void)state;
@@ -380,11 +390,15 @@ static void test_calls(void **state)
 					   {"error=1", ""}},
 		    4, value, (const uint64_t[4]){0}, 100, 0);
 	/* a length that is not known fits no condition */
-	check_wants((const struct wants[]){{"time>1ns", ""}, {"time<1s", ""}, {"", "abgd"}}, 3, value,
-		    good, 101, DT_CALL_NO_ENTRY);
+	check_wants((const struct wants[]){{"time>1ns", ""}, {"time<1s", ""}, {"", "abgd"}}, 3,
+		    value, good, 101, DT_CALL_NO_ENTRY);
 	/* what was not read is not known */
-	check_wants((const struct wants[]){{"arg1=0", ""}, {"arg1!=0", ""}, {"result=0", ""},
-					   {"failed", ""}, {"-failed", ""}, {"", "abgd"}},
+	check_wants((const struct wants[]){{"arg1=0", ""},
+					   {"arg1!=0", ""},
+					   {"result=0", ""},
+					   {"failed", ""},
+					   {"-failed", ""},
+					   {"", "abgd"}},
 		    6, NULL, NULL, 1, 0);
 }
 
@@ -393,9 +407,15 @@ static void test_calls_around(void **state)
 {
 	static const uint32_t chain[] = {3, 1, 2, 4};
 	static const struct wants around[] = {
-		{"in:alpha", "abd"},	  {"-in:alpha", "g"},	    {"in:alpha -in:beta", "a"},
-		{"caller:alpha", "b"},	  {"-caller:alpha", "gad"}, {"caller:a* caller:b*", "bd"},
-		{"in:beta caller:beta", "d"}, {"in:gamma delta", "d"},	{"in:none", ""},
+		{"in:alpha", "abd"},
+		{"-in:alpha", "g"},
+		{"in:alpha -in:beta", "a"},
+		{"caller:alpha", "b"},
+		{"-caller:alpha", "gad"},
+		{"caller:a* caller:b*", "bd"},
+		{"in:beta caller:beta", "d"},
+		{"in:gamma delta", "d"},
+		{"in:none", ""},
 		{"-in:none", "gabd"},
 	};
 
@@ -504,13 +524,26 @@ static void test_events(void **state)
 		     {">", DT_SEND, 1ull << 55 | 5},
 		     {"<", DT_RECEIVE, 5}};
 	static const struct wants wanted[] = {
-		{"", "snx><"},		   {"event:net:send", "s"},	 {"event:net:*", "sn"},
-		{"event:7:3", "s"},	   {"event:7:4", "n"},		 {"event:net:4", "n"},
-		{"event:8:*", "x"},	   {"event:8:3", "x"},		 {"event:message:*", "><"},
-		{"event:message:sent", ">"}, {"event:message:received", "<"}, {"-event:net:*", "x><"},
-		{"event:* -event:*:send", "nx><"}, {"value=5", "sx<"},	 {"value>5", "n>"},
-		{"value=4294967295", "n"}, {"value<0", ""},		 {"value>-1", "snx><"},
-		{"alpha", "snx><"},	   {"value=36028797018963973", ">"},
+		{"", "snx><"},
+		{"event:net:send", "s"},
+		{"event:net:*", "sn"},
+		{"event:7:3", "s"},
+		{"event:7:4", "n"},
+		{"event:net:4", "n"},
+		{"event:8:*", "x"},
+		{"event:8:3", "x"},
+		{"event:message:*", "><"},
+		{"event:message:sent", ">"},
+		{"event:message:received", "<"},
+		{"-event:net:*", "x><"},
+		{"event:* -event:*:send", "nx><"},
+		{"value=5", "sx<"},
+		{"value>5", "n>"},
+		{"value=4294967295", "n"},
+		{"value<0", ""},
+		{"value>-1", "snx><"},
+		{"alpha", "snx><"},
+		{"value=36028797018963973", ">"},
 	};
 
 	(void)state;
@@ -579,7 +612,8 @@ static void test_asked(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(is) / sizeof(*is); i++) {
 		struct dt_filter *f = filter_of(is[i].filter);
-		const char *calls = dt_filter_beyond_calls(f), *missing = dt_filter_beyond_missing(f),
+		const char *calls = dt_filter_beyond_calls(f),
+			   *missing = dt_filter_beyond_missing(f),
 			   *recording = dt_filter_beyond_recording(f);
 
 		if (strcmp(calls ? calls : "", is[i].beyond_calls ? is[i].beyond_calls : "") != 0 ||
@@ -747,9 +781,15 @@ static void test_refused(void **state)
 		{"n=1 n=1 n=1 n=1 n=1 n=1 n=1 n=1 n=1 n=1 n=1 n=1 n=1 n=1 n=1 n=1 failed",
 		 "16 at most"},
 	};
-	static const char *const good[] = {"n=9223372036854775808", "n=-9223372036854775808",
-					   "error=4095", "core:65535", "ns::operator<", "vector<int>",
-					   "f(int,long)", "ls+0x17f60->malloc", "time>0ns",
+	static const char *const good[] = {"n=9223372036854775808",
+					   "n=-9223372036854775808",
+					   "error=4095",
+					   "core:65535",
+					   "ns::operator<",
+					   "vector<int>",
+					   "f(int,long)",
+					   "ls+0x17f60->malloc",
+					   "time>0ns",
 					   "n=1 n=1 n=1 n=1 n=1 n=1 n=1 n=1 n=1 n=1 n=1 n=1 n=1 "
 					   "n=1 n=1 n=1"};
 

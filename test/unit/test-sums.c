@@ -53,11 +53,16 @@ static unsigned no_callers(const void *ctx, uint32_t *out, unsigned most)
 	return 0;
 }
 
-static void call(struct dt_sums *s, uint32_t f, const uint64_t argument[4], const uint64_t result[4])
+static void call(struct dt_sums *s, uint32_t f, const uint64_t argument[4],
+		 const uint64_t result[4])
 {
 	const struct dt_sums_around around = {.callers = no_callers};
-	struct dt_call c = {
-		.id = 1, .function = f, .begin = 10, .end = 20, .argument = argument, .result = result};
+	struct dt_call c = {.id = 1,
+			    .function = f,
+			    .begin = 10,
+			    .end = 20,
+			    .argument = argument,
+			    .result = result};
 
 	dt_sums_end(s, &c, dt_sums_begin(s, &c, dt_sums_nobody(s)), &around);
 }
@@ -77,9 +82,9 @@ static int print_row(void *ctx, const struct dt_sums_row *row)
 		memcpy(&real, &part.number, sizeof(real));
 		if (part.kind == DT_SUMS_NUMBER)
 			p += sprintf(p, "%s,",
-				     dt_sums_number(number, part.negative ?
-								    (wide)(int64_t)part.number :
-								    (wide)part.number));
+				     dt_sums_number(number, part.negative
+								    ? (wide)(int64_t)part.number
+								    : (wide)part.number));
 		else if (part.kind == DT_SUMS_REAL)
 			p += sprintf(p, "%g,", real);
 		else
@@ -137,7 +142,8 @@ static void test_no_numbers(void **state)
 	(void)state;
 	for (int order = 0; order < 27; order++) {
 		struct dt_sums *s = sums_of(2, (const char *const[]){"hist(n)", "count by n"});
-		unsigned in[3] = {(unsigned)order % 3, (unsigned)order / 3 % 3, (unsigned)order / 9};
+		unsigned in[3] = {(unsigned)order % 3, (unsigned)order / 3 % 3,
+				  (unsigned)order / 9};
 		char want[64];
 		double sum = 0, least = INFINITY, greatest = -INFINITY;
 		unsigned unknown = 0;
@@ -369,11 +375,12 @@ static void test_file(void **state)
 	(void)state;
 	assert_non_null(s);
 	for (unsigned i = 0; i < 2; i++)
-		assert_int_equal(dt_store_sum(s,
-					      &(struct dt_sum_row){i, i ? "hist(n)" : "count by \"x\"",
-								   10 + i, UINT64_MAX - i, 3},
-					      &e),
-				 0);
+		assert_int_equal(
+			dt_store_sum(s,
+				     &(struct dt_sum_row){i, i ? "hist(n)" : "count by \"x\"",
+							  10 + i, UINT64_MAX - i, 3},
+				     &e),
+			0);
 	for (unsigned i = 0; i < 6; i++) {
 		struct dt_sum_line l = {.sum = 1,
 					.row = 5 - i,
@@ -391,10 +398,9 @@ static void test_file(void **state)
 		}
 		/* the later one counts */
 		if (i == 2)
-			assert_int_equal(dt_store_sum_line(s,
-							   &(struct dt_sum_line){.sum = 1, .row = 3},
-							   &e),
-					 0);
+			assert_int_equal(
+				dt_store_sum_line(s, &(struct dt_sum_line){.sum = 1, .row = 3}, &e),
+				0);
 		assert_int_equal(dt_store_sum_line(s, &l, &e), 0);
 	}
 	assert_int_equal(dt_store_close(s, &e), 0);
@@ -448,14 +454,15 @@ static void test_damaged_buckets(void **state)
 		struct dt_reader *r;
 
 		assert_non_null(s);
-		assert_int_equal(dt_store_sum(s, &(struct dt_sum_row){0, "hist(n)", 1, 0, 0}, &e), 0);
-		assert_int_equal(dt_store_sum_line(
-					 s,
-					 &(struct dt_sum_line){
-						 .calls = 1,
-						 .bucket = (uint64_t[DT_SUM_BUCKETS]){[64] = 1}},
-					 &e),
+		assert_int_equal(dt_store_sum(s, &(struct dt_sum_row){0, "hist(n)", 1, 0, 0}, &e),
 				 0);
+		assert_int_equal(
+			dt_store_sum_line(
+				s,
+				&(struct dt_sum_line){
+					.calls = 1, .bucket = (uint64_t[DT_SUM_BUCKETS]){[64] = 1}},
+				&e),
+			0);
 		assert_int_equal(dt_store_close(s, &e), 0);
 		snprintf(sql, sizeof(sql), "UPDATE sum_line SET buckets='%s'", bad[i]);
 		assert_int_equal(sqlite3_open(trace_path, &db), SQLITE_OK);
@@ -482,7 +489,8 @@ int main(void)
 		cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_added),
 		cmocka_unit_test_setup_teardown(test_file, scratch_setup, scratch_teardown),
-		cmocka_unit_test_setup_teardown(test_damaged_buckets, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_damaged_buckets, scratch_setup,
+						scratch_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,14 +16,43 @@
 #define TEXT 0xffffffff81000000ul
 
 static const char *const name[] = {
-	"startup",	   "bpf_prog_123",	 "__traceiter_sched_waking", "try_to_wake_up",
-	"wake_up_process", "hrtimer_wakeup",	 "__do_softirq",	     "sysvec_apic_timer_interrupt",
-	"exc_nmi",	   "pipe_write",	 "ksys_write",		     "complete",
-	"complete_signal", "default_wake_function", "handle_softirqs",	     "common_interrupt",
+	"startup",
+	"bpf_prog_123",
+	"__traceiter_sched_waking",
+	"try_to_wake_up",
+	"wake_up_process",
+	"hrtimer_wakeup",
+	"__do_softirq",
+	"sysvec_apic_timer_interrupt",
+	"exc_nmi",
+	"pipe_write",
+	"ksys_write",
+	"complete",
+	"complete_signal",
+	"default_wake_function",
+	"handle_softirqs",
+	"common_interrupt",
 };
 
-enum { STARTUP, PROG, ITER, WAKE, WAKE_PROCESS, TIMER, SOFTIRQ, SYSVEC, NMI, PIPE, WRITE, COMPLETE,
-       COMPLETE_SIGNAL, DEFAULT, HANDLE, COMMON, FUNCTIONS };
+enum {
+	STARTUP,
+	PROG,
+	ITER,
+	WAKE,
+	WAKE_PROCESS,
+	TIMER,
+	SOFTIRQ,
+	SYSVEC,
+	NMI,
+	PIPE,
+	WRITE,
+	COMPLETE,
+	COMPLETE_SIGNAL,
+	DEFAULT,
+	HANDLE,
+	COMMON,
+	FUNCTIONS
+};
 
 static uint64_t in(unsigned function)
 {
@@ -183,9 +212,15 @@ static void test_stacks(void **state)
 		/* of a name that only begins so it is the whole one */
 		{3, {WAKE, COMPLETE_SIGNAL, WRITE}, COMPLETE_SIGNAL, 0, DT_WAKE_THREAD},
 		/* one that is watching, but too far up to be ours */
-		{10, {WRITE, WRITE, WRITE, WRITE, WRITE, WRITE, WRITE, WRITE, PROG, PIPE}, WRITE, 0,
+		{10,
+		 {WRITE, WRITE, WRITE, WRITE, WRITE, WRITE, WRITE, WRITE, PROG, PIPE},
+		 WRITE,
+		 0,
 		 DT_WAKE_THREAD},
-		{10, {WRITE, WRITE, WRITE, WRITE, WRITE, WRITE, WRITE, PROG, PIPE, WRITE}, PIPE, 8,
+		{10,
+		 {WRITE, WRITE, WRITE, WRITE, WRITE, WRITE, WRITE, PROG, PIPE, WRITE},
+		 PIPE,
+		 8,
 		 DT_WAKE_THREAD},
 	};
 
