@@ -15,10 +15,41 @@
 
 /* The values of a record that say something of all sizes. */
 static const uint64_t some[] = {
-	0, 1, 2, 5, 100, 127, 128, 255, 256, 4094, 4095, 4096, 32767, 32768, 65535, 65536, 0x7fffffff,
-	0x80000000, 0xffffffff, 0x100000000, 0x1ffffffff, INT64_MAX, (uint64_t)INT64_MIN,
-	(uint64_t)-1, (uint64_t)-2, (uint64_t)-4094, (uint64_t)-4095, (uint64_t)-4096, (uint64_t)-100,
-	0xffffff00, 0xffff0000, 0xfffff001, 0xfffff000, 0xff80, 0xff,
+	0,
+	1,
+	2,
+	5,
+	100,
+	127,
+	128,
+	255,
+	256,
+	4094,
+	4095,
+	4096,
+	32767,
+	32768,
+	65535,
+	65536,
+	0x7fffffff,
+	0x80000000,
+	0xffffffff,
+	0x100000000,
+	0x1ffffffff,
+	INT64_MAX,
+	(uint64_t)INT64_MIN,
+	(uint64_t)-1,
+	(uint64_t)-2,
+	(uint64_t)-4094,
+	(uint64_t)-4095,
+	(uint64_t)-4096,
+	(uint64_t)-100,
+	0xffffff00,
+	0xffff0000,
+	0xfffff001,
+	0xfffff000,
+	0xff80,
+	0xff,
 };
 
 #define VALUES (sizeof(some) / sizeof(*some))
@@ -103,8 +134,8 @@ static void check(const char *type, char when, uint64_t v, uint64_t errno_is)
 
 static void test_all(void **state)
 {
-	static const char *const type[] = {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8",
-					   "c",	 "b1", "e4", "p",  "e8"};
+	static const char *const type[] = {"i1", "i2", "i4", "i8", "u1", "u2", "u4",
+					   "u8", "c",  "b1", "e4", "p",	 "e8"};
 
 	(void)state;
 	for (size_t t = 0; t < sizeof(type) / sizeof(*type); t++)
@@ -120,8 +151,8 @@ static void test_all(void **state)
 static void test_nothing(void **state)
 {
 	static const char *const signature[] = {
-		";i4!-",     ";i4@-!-",	 ";i16@0+1!-", ";i4@x0!-", ";i4@m8!-", ";f8@0!-",
-		";f4@0!0",   ";v@0!0",	 ";i4@0!?",    ";i4@0",	   ";i4@4!-",
+		";i4!-",   ";i4@-!-", ";i16@0+1!-", ";i4@x0!-", ";i4@m8!-", ";f8@0!-",
+		";f4@0!0", ";v@0!0",  ";i4@0!?",    ";i4@0",	";i4@4!-",
 	};
 	static const uint64_t ones[4] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}, none[4];
 	struct dt_signature_value result;

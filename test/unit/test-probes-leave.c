@@ -18,9 +18,9 @@ static int made_up_write(int mem, uint64_t address, const void *from, size_t n);
 #define dt_memory_write made_up_write
 #include "hook/probes-leave.c"
 
-#define BASE  0x7f0000001000ull
-#define SIZE  (5 * PAGE)
-#define MOST  400
+#define BASE 0x7f0000001000ull
+#define SIZE (5 * PAGE)
+#define MOST 400
 
 static uint8_t memory[SIZE], before[SIZE], after[SIZE];
 static struct patch patch[MOST];
@@ -125,8 +125,9 @@ static void make_patches(unsigned n)
 		board[i] = SIZE_MAX; /* none */
 		for (size_t k = 0; k < patches && patch[i].length < DT_PATCH_JUMP; k++)
 			if (patch[k].length == DT_PATCH_JUMP &&
-			    patch[k].address == patch[i].address + patch[i].length +
-							(uint64_t)(int8_t)patch[i].new[patch[i].length - 1])
+			    patch[k].address ==
+				    patch[i].address + patch[i].length +
+					    (uint64_t)(int8_t)patch[i].new[patch[i].length - 1])
 				board[i] = k;
 	}
 }
@@ -186,14 +187,25 @@ static void test_back(void **state)
 {
 	struct region region[] = {{0x10000, 0x12000}, {0x20000, 0x21000}};
 	struct dt_moved_at moved[] = {
-		{9, 9},				     /* of none */
-		{0, 0}, {3, 20}, {5, 22}, {8, 40},   /* two instructions and one with a hook; the end */
-		{0, 0}, {6, 6},
+		{9, 9}, /* of none */
+		{0, 0},	 {3, 20},
+		{5, 22}, {8, 40}, /* two instructions and one with a hook; the end */
+		{0, 0},	 {6, 6},
 	};
 	struct window window[] = {
-		{.start = 0x400100, .at = 0x10000, .copy = 0x10030, .end = 0x10100, .first_moved = 1, .moved = 3},
+		{.start = 0x400100,
+		 .at = 0x10000,
+		 .copy = 0x10030,
+		 .end = 0x10100,
+		 .first_moved = 1,
+		 .moved = 3},
 		/* without a hook in front of it */
-		{.start = 0x400200, .at = 0x20000, .copy = 0x20000, .end = 0x20040, .first_moved = 5, .moved = 1},
+		{.start = 0x400200,
+		 .at = 0x20000,
+		 .copy = 0x20000,
+		 .end = 0x20040,
+		 .first_moved = 5,
+		 .moved = 1},
 	};
 	struct patch jump[] = {
 		{.address = 0x400100, .length = 2, .new = {0xeb, 0x10}},
@@ -211,24 +223,16 @@ static void test_back(void **state)
 	static const struct {
 		uint64_t ip, back;
 	} is[] = {
-		{0x10000, 0x400100}, /* in the entry's hook */
-		{0x1002f, 0x400100},
-		{0x10030, 0x400100}, /* at the copies, */
-		{0x10044, 0x400103},
-		{0x10046, 0x400105},
-		{0x10058, 0x400108}, /* at the jump back, */
-		{0x10031, 0},	     /* in the middle of a hook, */
-		{0x100ff, 0},
-		{0x10100, 0}, /* behind it */
-		{0x11fff, 0},
-		{0x20000, 0x400200},
-		{0x20006, 0x400206},
-		{0x20007, 0},
+		{0x10000, 0x400100},			   /* in the entry's hook */
+		{0x1002f, 0x400100},  {0x10030, 0x400100}, /* at the copies, */
+		{0x10044, 0x400103},  {0x10046, 0x400105}, {0x10058, 0x400108}, /* at the jump back,
+										 */
+		{0x10031, 0},			    /* in the middle of a hook, */
+		{0x100ff, 0},	      {0x10100, 0}, /* behind it */
+		{0x11fff, 0},	      {0x20000, 0x400200}, {0x20006, 0x400206}, {0x20007, 0},
 		{0x400112, 0x400100}, /* on the board of a window's jump: it begins anew */
 		{0x400141, 0x4001d0}, /* on that of a branch: it has been taken */
-		{0x400100, 0},
-		{0x400113, 0},
-		{0x12000, 0},
+		{0x400100, 0},	      {0x400113, 0},	   {0x12000, 0},
 	};
 	struct dt_ips ips = {.n = 1};
 	uint64_t ip, low, high;
@@ -251,8 +255,9 @@ static void test_back(void **state)
 	for (size_t i = 0; i < sizeof(is) / sizeof(*is); i++) {
 		ip = is[i].ip;
 		assert_int_equal(dt_probes_inside(&p, &ips),
-				 (ip >= 0x10000 && ip < 0x12000) || (ip >= 0x20000 && ip < 0x21000) ||
-					 ip == 0x400112 || ip == 0x400141);
+				 (ip >= 0x10000 && ip < 0x12000) ||
+					 (ip >= 0x20000 && ip < 0x21000) || ip == 0x400112 ||
+					 ip == 0x400141);
 	}
 	assert_false(dt_probes_inside(NULL, &ips));
 	ips.failed = true;
