@@ -114,7 +114,8 @@ static void make_trace(void)
 			m->begin = now;
 			if (!m->page && any(10)) {
 				snprintf(m->path, sizeof(m->path), "%s%u-%u",
-					 any(5) ? "t" : "a-long-beginning-of-this-text-", m->tid, n);
+					 any(5) ? "t" : "a-long-beginning-of-this-text-", m->tid,
+					 n);
 				put_text(t, 3, d, m->path);
 			}
 			if (!m->page && any(2)) {
@@ -163,7 +164,8 @@ static bool is_so(const char *pattern, bool opposite, const char *text)
 	return *text && (fnmatch(pattern, text, 0) == 0) != opposite;
 }
 
-static void check(struct dt_reader *r, const char *path, bool not_path, const char *name, bool not_name)
+static void check(struct dt_reader *r, const char *path, bool not_path, const char *name,
+		  bool not_name)
 {
 	struct reading k = {NULL};
 	struct dt_pair_events events = {.end = on_end, .ctx = &k};
