@@ -118,7 +118,8 @@ static void test_any_order(void **state)
 			r[i] = away ? leaves(9, ticks, preempted) : comes(9, ticks);
 			since = away && !preempted ? ticks : 0;
 		}
-		/* a thread that goes on has come back in the end: its last leaving is not waited on */
+		/* a thread that goes on has come back in the end: its last leaving is not waited on
+		 */
 		for (unsigned i = n; i-- > 1;) {
 			unsigned k = any(i + 1);
 			struct dt_record x = r[i];
@@ -135,9 +136,13 @@ static void test_any_order(void **state)
 
 static void test_records(void **state)
 {
-	struct dt_record r[] = {leaves(9, 1000, false), leaves(8, 1000, true), comes(7, 1000),
-				leaves(0, 1000, false), leaves(DT_NO_TID, 1000, false),
-				{.kind = DT_ENTRY, .ticks = 1000, .tid = 6, .value = {DT_NO_TID, 0, 0, 6}}};
+	struct dt_record r[] = {
+		leaves(9, 1000, false),
+		leaves(8, 1000, true),
+		comes(7, 1000),
+		leaves(0, 1000, false),
+		leaves(DT_NO_TID, 1000, false),
+		{.kind = DT_ENTRY, .ticks = 1000, .tid = 6, .value = {DT_NO_TID, 0, 0, 6}}};
 
 	dt_witness_records(&w, r, 6);
 	assert_int_equal(left_at(9), 1000);
