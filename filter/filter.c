@@ -238,6 +238,8 @@ static int order_real(double v, double than)
 	return v < than ? -1 : v > than;
 }
 
+#define TWO_127 170141183460469231731687303715884105728.0 /* exactly */
+
 /* Returns whether a condition is true of a number of more than 8 bytes. Both are compared by their
  * signs, then as numbers of 128 bits without one. */
 static bool is_wide_true(const struct term *t, const struct dt_call_operand_place *w, uint64_t low,
@@ -249,7 +251,7 @@ static bool is_wide_true(const struct term *t, const struct dt_call_operand_plac
 
 	if (t->fraction && (t->op == '=' || t->op == '!'))
 		return compare(t->op, 1);
-	if (t->real >= 0x1p128 || t->real < -0x1p127)
+	if (t->real >= TWO_127 * 2 || t->real < -TWO_127)
 		return compare(t->op, t->real > 0 ? -1 : 1);
 	v <<= shift;
 	negative = w->letter != 'u' && (__int128)v < 0;

@@ -384,11 +384,11 @@ static void test_calls(void **state)
 	/* 101 ticks are 50.5 ns */
 	check_wants(fine, sizeof(fine) / sizeof(*fine), value, good, 101, 0);
 	/* it failed, and why is not known */
-	check_wants((const struct wants[]){{"failed", "ab"},
+	check_wants((const struct wants[]){{"failed", "a"},
 					   {"error=ENOENT", ""},
 					   {"error!=ENOENT", ""},
 					   {"error=1", ""}},
-		    4, value, (const uint64_t[4]){0}, 100, 0);
+		    4, value, (const uint64_t[4]){(uint32_t)-1}, 100, 0);
 	/* a length that is not known fits no condition */
 	check_wants((const struct wants[]){{"time>1ns", ""}, {"time<1s", ""}, {"", "abgd"}}, 3,
 		    value, good, 101, DT_CALL_NO_ENTRY);

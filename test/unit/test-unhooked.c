@@ -89,7 +89,8 @@ static void make(struct code *c, const char *path, bool own)
 		c->chosen[i] = i != COLD;
 	}
 	/* an exit is no function more */
-	c->site[FUNCTIONS] = (struct dt_elf_site){.kind = DT_ELF_PROBE_RETURN, .function = PLACE(LEFT)};
+	c->site[FUNCTIONS] =
+		(struct dt_elf_site){.kind = DT_ELF_PROBE_RETURN, .function = PLACE(LEFT)};
 	c->chosen[FUNCTIONS] = true;
 	for (unsigned i = 0; i < FUNCTIONS; i++)
 		c->refused[i] = i == MAIN || i == NEW || i == COLD ? NULL : "it is too short";
@@ -97,8 +98,10 @@ static void make(struct code *c, const char *path, bool own)
 	c->picked[NEW] = true;
 	c->region = (struct dt_code_region){
 		.low = PLACE(0), .high = PLACE(FUNCTIONS), .bytes = c->bytes, .mark = c->mark};
-	c->code = (struct dt_code){
-		.region = &c->region, .regions = 1, .function = c->function, .functions = FUNCTIONS};
+	c->code = (struct dt_code){.region = &c->region,
+				   .regions = 1,
+				   .function = c->function,
+				   .functions = FUNCTIONS};
 	c->elf = (struct dt_elf){.site = c->site, .sites = FUNCTIONS + 1};
 	c->file = (struct dt_file){.path = (char *)(uintptr_t)path,
 				   .elf = &c->elf,
@@ -111,10 +114,10 @@ static void make(struct code *c, const char *path, bool own)
 				   .picked = c->picked};
 	leads(c, PLACE(MAIN) + 7, 0xe8, PLACE(LEFT), true);
 	leads(c, PLACE(MAIN) + 20, 0xe8, PLACE(OLD), true);
-	leads(c, PLACE(MAIN) + 30, 0xe8, PLACE(LONELY) + 1, true);  /* into its middle */
-	leads(c, PLACE(MAIN) + 40, 0xe8, PLACE(LONELY), false);	    /* no instruction */
-	leads(c, PLACE(COLD) + 3, 0xe9, PLACE(NAMELESS), true);	    /* main's, too */
-	leads(c, PLACE(LEFT) + 9, 0xe8, PLACE(LONELY), true);	    /* is not recorded itself */
+	leads(c, PLACE(MAIN) + 30, 0xe8, PLACE(LONELY) + 1, true); /* into its middle */
+	leads(c, PLACE(MAIN) + 40, 0xe8, PLACE(LONELY), false);	   /* no instruction */
+	leads(c, PLACE(COLD) + 3, 0xe9, PLACE(NAMELESS), true);	   /* main's, too */
+	leads(c, PLACE(LEFT) + 9, 0xe8, PLACE(LONELY), true);	   /* is not recorded itself */
 	leads(c, PLACE(LEFT) + 19, 0xe8, PLACE(LEFT), true);
 	leads(c, PLACE(NEW) + 9, 0xe8, PLACE(FUNCTIONS) + 4, true); /* away */
 }
@@ -146,8 +149,7 @@ static void test_left_out(void **state)
 	assert_int_equal(u.chosen, 5 + 6);
 	assert_int_equal(u.left_out, 3 + 4);
 	assert_int_equal(u.own, 3);
-	assert_string_equal(u.names,
-			    "left, lonely, a+0x1600, left, memcpy, lonely, b+0x1600");
+	assert_string_equal(u.names, "left, lonely, a+0x1600, left, memcpy, lonely, b+0x1600");
 	assert_false(u.more);
 	assert_string_equal(u.path, "a");
 	assert_string_equal(told, "a 1100 left: it is too short\n"
@@ -213,7 +215,8 @@ static void test_chosen(void **state)
 /* Where there is no room for all names, the end says so. */
 static void test_many_names(void **state)
 {
-	static const char longer[] = "a_name_that_takes_so_much_room_that_three_of_them_are_too_many";
+	static const char longer[] =
+		"a_name_that_takes_so_much_room_that_three_of_them_are_too_many";
 	struct dt_unhooked u;
 
 	session.targets.files.first = &a.file;
@@ -249,8 +252,10 @@ static void test_why(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_left_out, begin), cmocka_unit_test_setup(test_versions, begin),
-		cmocka_unit_test_setup(test_chosen, begin),   cmocka_unit_test_setup(test_many_names, begin),
+		cmocka_unit_test_setup(test_left_out, begin),
+		cmocka_unit_test_setup(test_versions, begin),
+		cmocka_unit_test_setup(test_chosen, begin),
+		cmocka_unit_test_setup(test_many_names, begin),
 		cmocka_unit_test_setup(test_why, begin),
 	};
 
