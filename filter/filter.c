@@ -238,24 +238,32 @@ static int order_real(double v, double than)
 	return v < than ? -1 : v > than;
 }
 
-/* Returns whether a condition is true of a number of more than 8 bytes. */
+#define TWO_127 170141183460469231731687303715884105728.0 /* exactly */
+
+/* Returns whether a condition is true of a number of more than 8 bytes. Both are compared by their
+ * signs, then as numbers of 128 bits without one. */
 static bool is_wide_true(const struct term *t, const struct dt_call_operand_place *w, uint64_t low,
 			 uint64_t high)
 {
-	unsigned __int128 v = (unsigned __int128)high << 64 | low;
-	__int128 than = t->above ? (__int128)t->unsigned_number : t->number;
+	unsigned __int128 v = (unsigned __int128)high << 64 | low, than;
 	unsigned shift = 128 - 8u * w->size;
+	bool negative, below;
 
-	if (t->beyond || (t->fraction && (t->op == '=' || t->op == '!')))
-		return compare(t->op, t->beyond > 0 ? -1 : 1);
-	if (w->letter == 'u')
-		return compare(t->op, than < 0 ? 1
-				      : v << shift >> shift < (unsigned __int128)than
-					      ? -1
-					      : v << shift >> shift > (unsigned __int128)than);
-	return compare(t->op, (__int128)(v << shift) >> shift < than
-				      ? -1
-				      : (__int128)(v << shift) >> shift > than);
+	if (t->fraction && (t->op == '=' || t->op == '!'))
+		return compare(t->op, 1);
+	if (t->real >= TWO_127 * 2 || t->real < -TWO_127)
+		return compare(t->op, t->real > 0 ? -1 : 1);
+	v <<= shift;
+	negative = w->letter != 'u' && (__int128)v < 0;
+	v = negative ? (unsigned __int128)((__int128)v >> shift) : v >> shift;
+	if (t->beyond) { /* a whole number: a double has no fraction of such a size */
+		below = t->real < 0;
+		than = below ? -(unsigned __int128)-t->real : (unsigned __int128)t->real;
+	} else {
+		below = !t->above && t->number < 0;
+		than = t->above ? t->unsigned_number : (unsigned __int128)t->number;
+	}
+	return compare(t->op, negative != below ? (negative ? -1 : 1) : v < than ? -1 : v > than);
 }
 
 static bool is_true(const struct term *t, const struct dt_call_operand_place *w, uint64_t v)
@@ -274,7 +282,8 @@ static bool is_true(const struct term *t, const struct dt_call_operand_place *w,
 		} else {
 			memcpy(&real, &v, sizeof(real));
 		}
-		return compare(t->op, order_real(real, t->real));
+		/* what is no number is not equal to one, and neither less nor greater */
+		return real == real ? compare(t->op, order_real(real, t->real)) : t->op == '!';
 	}
 	if (t->beyond || (t->fraction && (t->op == '=' || t->op == '!')))
 		return compare(t->op, t->beyond > 0 ? -1 : 1);

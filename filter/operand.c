@@ -37,6 +37,8 @@ void dt_operand_find(struct dt_call_operand_place *w, const char *signature,
 	w->letter = v.type.letter;
 	w->size = v.type.size;
 	w->row = v.type.row;
+	if (!w->size) /* void, or a type that is not understood: no value */
+		return;
 	if (dt_signature_single(&v, &w->place))
 		return;
 	/* a number of up to 16 bytes */

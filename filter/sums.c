@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums over calls, by the values of keys. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +91,8 @@ static bool read_value(struct dt_sums *s, struct dt_sums_one *u, const struct dt
 	return o.what == DT_OPERAND_NAMED && dt_behind_number(a->behind, &s->meanings, t->name, n);
 }
 
-/* Reads what is to be summed up. */
+/* Reads what is to be summed up. False: it is not known, or is no number, so that there would be no
+ * sum either. */
 static bool value_of(struct dt_sums *s, struct dt_sums_one *u, const struct dt_call *c,
 		     const struct dt_sums_around *a, struct dt_call_number *n)
 {
@@ -98,7 +100,7 @@ static bool value_of(struct dt_sums *s, struct dt_sums_one *u, const struct dt_c
 	uint64_t ticks;
 
 	if (t->what == DT_SUMS_RESULT || t->what == DT_SUMS_ARGUMENT)
-		return read_value(s, u, t, 0, c, a, n);
+		return read_value(s, u, t, 0, c, a, n) && !isnan(n->floating);
 	if (c->flags & DT_CALL_UNTIMED)
 		return false;
 	ticks = dt_call_ticks(c);
@@ -148,11 +150,7 @@ static void add_value(struct dt_sums *s, struct dt_sums_one *u, struct dt_sums_r
 	if (time || n->real) {
 		double v = n->floating * (time ? s->meanings.ns_per_tick : 1);
 
-		/* also for what is no number */
-		row->bucket[v >= 0x1p64	   ? 128
-			    : v <= -0x1p64 ? 0
-			    : v == v	   ? dt_sums_bucket((__int128)v)
-					   : 64]++;
+		row->bucket[v >= 0x1p64 ? 128 : v <= -0x1p64 ? 0 : dt_sums_bucket((__int128)v)]++;
 		return;
 	}
 	row->bucket[dt_sums_bucket(n->number)]++;
@@ -245,6 +243,8 @@ static void put_argument(struct dt_sums *s, struct dt_sums_one *u, unsigned whic
 		put_kind(k, DT_SUMS_UNKNOWN);
 	else if (v.real)
 		put_real(k, v.floating);
+	else if (v.number < INT64_MIN || v.number > UINT64_MAX) /* a key has no room for it */
+		put_kind(k, DT_SUMS_UNKNOWN);
 	else
 		put_number(k, v.number);
 }

@@ -21,6 +21,7 @@
 #define A_SECOND   1000u      /* looks in a second */
 #define MOST	   1000000u   /* looks in a session: 50 to 100 MB of the trace */
 #define THREADS	   (1u << 16) /* threads that are followed */
+#define FULL	   4096u      /* so many others come before room is looked for again */
 #define SOON_MS	   1	      /* between rounds while somebody waits who was not looked at */
 #define LATER_MS   5	      /* otherwise: it is only known then that somebody waits */
 #define PATIENCE_S 1	      /* for which the end of the session waits for a look to end */
@@ -37,8 +38,9 @@ struct dt_witness {
 	pthread_mutex_t lock; /* guards what follows; nobody takes the session's while it is held */
 	struct waiting *thread; /* open addressing by tid */
 	size_t threads, room;
-	bool soon; /* somebody waits who has not been looked at */
-	bool stop; /* the session ends: it may have gone when a look is over */
+	uint32_t full; /* threads that there was no room for since somebody was last forgotten */
+	bool soon;     /* somebody waits who has not been looked at */
+	bool stop;     /* the session ends: it may have gone when a look is over */
 	/* the looker's own */
 	struct dt_blocked blocked;
 	uint64_t second; /* ticks at which the present second began */
@@ -55,18 +57,24 @@ static struct waiting *place_of(struct waiting *thread, size_t room, uint32_t ti
 	return &thread[i];
 }
 
-/* Makes room: those who do not wait are forgotten. False: there is none. */
+/* Makes room: those who do not wait are forgotten. False: there is none. That is found out once for
+ * many threads: it takes long. */
 static bool make_room(struct dt_witness *w)
 {
 	size_t room = w->room ? w->room : 64, left = 0;
 	struct waiting *more;
 
+	if (w->full && w->full++ % FULL)
+		return false;
 	for (size_t i = 0; i < w->room; i++)
 		left += w->thread[i].tid && w->thread[i].left;
 	if (2 * left >= room)
 		room *= 2;
-	if (room > 2 * (size_t)THREADS || !(more = calloc(room, sizeof(*more))))
+	if (room > 2 * (size_t)THREADS || !(more = calloc(room, sizeof(*more)))) {
+		w->full = 1;
 		return false;
+	}
+	w->full = 0;
 	for (size_t i = 0; i < w->room; i++)
 		if (w->thread[i].tid && w->thread[i].left)
 			*place_of(more, room, w->thread[i].tid) = w->thread[i];
@@ -79,15 +87,15 @@ static bool make_room(struct dt_witness *w)
 
 static struct waiting *thread_of(struct dt_witness *w, uint32_t tid)
 {
-	struct waiting *t;
+	struct waiting *t = w->room ? place_of(w->thread, w->room, tid) : NULL;
 
+	if (t && t->tid)
+		return t;
 	if (4 * (w->threads + 1) > 3 * w->room && !make_room(w))
 		return NULL;
 	t = place_of(w->thread, w->room, tid);
-	if (!t->tid) {
-		t->tid = tid;
-		w->threads++;
-	}
+	t->tid = tid;
+	w->threads++;
 	return t;
 }
 
@@ -110,7 +118,7 @@ static void note(struct dt_witness *w, const struct dt_record *r)
 		t->back = r->ticks > t->back ? r->ticks : t->back;
 		if (t->left <= t->back)
 			t->left = 0;
-	} else if (r->ticks > t->back && !(r->flags & DT_PREEMPTED)) {
+	} else if (r->ticks > t->back && r->ticks > t->left && !(r->flags & DT_PREEMPTED)) {
 		t->left = r->ticks;
 		t->next = r->ticks + ticks_of(w, FIRST_NS);
 	}

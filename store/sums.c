@@ -2,6 +2,7 @@
 /* Reading the sums that a session has made. */
 #include "store/sums.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,21 @@ static __int128 number_of(sqlite3_stmt *q, int column)
 	return (__int128)(negative ? -v : v);
 }
 
+/* Is it a floating-point number? SQLite has NULL for one that is no number, as the sum of infinite
+ * ones may be. */
+static bool is_real(sqlite3_stmt *q, int column)
+{
+	int type = sqlite3_column_type(q, column);
+
+	return type == SQLITE_FLOAT || type == SQLITE_NULL;
+}
+
+static double real_of(sqlite3_stmt *q, int column)
+{
+	return sqlite3_column_type(q, column) == SQLITE_NULL ? (double)NAN
+							     : sqlite3_column_double(q, column);
+}
+
 /* Reads "64:3 66:1". What is not understood is left out. */
 static bool read_buckets(const char *p, uint64_t *bucket)
 {
@@ -92,13 +108,13 @@ int dt_sums_read_lines(struct dt_reader *r, unsigned sum,
 					   .function = (uint32_t)sqlite3_column_int64(q, 1),
 					   .calls = u64(q, 2),
 					   .unknown = u64(q, 3),
-					   .real = sqlite3_column_type(q, 4) == SQLITE_FLOAT,
+					   .real = is_real(q, 4),
 					   .key = sqlite3_column_blob(q, 7),
 					   .key_n = (size_t)sqlite3_column_bytes(q, 7)};
 
 		for (int i = 0; i < 3; i++) {
 			line.number[i] = line.real ? 0 : number_of(q, 4 + i);
-			line.floating[i] = sqlite3_column_double(q, 4 + i);
+			line.floating[i] = real_of(q, 4 + i);
 		}
 		if (sqlite3_column_type(q, 8) == SQLITE_TEXT) {
 			if (!read_buckets(text_of(q, 8), bucket)) {

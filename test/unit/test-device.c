@@ -410,6 +410,18 @@ static void check_011_012_tracepoints(void **state)
 	OK("trace 4000 4fff new r\ntrace r on");
 	assert_int_equal(dt_device_at(&h->d, BASE + 0x4000)->kind, DT_RANGE_POINT);
 	assert_int_equal(dt_device_at(&h->d, BASE + 0x4002)->kind, DT_RANGE_ADDRESS);
+	/* each is on or off for itself */
+	OK("trace link off\nquery 4000");
+	assert_string_equal(h->answer, "Probing is enabled\n");
+	assert_int_equal(dt_device_at(&h->d, BASE + 0x4000)->kind, DT_RANGE_ADDRESS);
+	assert_int_equal(dt_device_point(&h->d, BASE + 0x4000)->kind, DT_RANGE_POINT);
+	OK("trace r off\nquery 4000");
+	assert_string_equal(h->answer, "Probing is disabled\n");
+	assert_null(dt_device_at(&h->d, BASE + 0x4002));
+	OK("trace link on\nquery 4000");
+	assert_string_equal(h->answer, "Probing is enabled\n");
+	assert_int_equal(dt_device_at(&h->d, BASE + 0x4000)->kind, DT_RANGE_POINT);
+	assert_null(dt_device_at(&h->d, BASE + 0x4001));
 }
 
 static void check_031_query_answers_the_asker(void **state)

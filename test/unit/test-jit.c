@@ -293,12 +293,99 @@ static void test_dump(void **state)
 	free(bytes);
 }
 
+/* Records that say sizes which they can not have. */
+static void test_sizes(void **state)
+{
+	struct dt_jit *m = dt_jit_new(DT_JIT_DUMP);
+	FILE *f = begin_dump("sizes", 0x4a695444, 62);
+
+	(void)state;
+	memset(painted, 0, sizeof(painted));
+	/* as long as its head, so that nothing is in it: the next one is where it ends */
+	put(f, 0, 4);
+	put(f, 16, 4);
+	put(f, 1, 8);
+	put(f, 1, 4);
+	put(f, 16, 4);
+	put(f, 1, 8);
+	put_load(f, BASE, 100, "f1");
+	paint(0, 100, 1);
+	fflush(f);
+	assert_true(read_file(m, "sizes"));
+	check_painted(m);
+	assert_int_equal(dt_jit_unread(m), 2);
+	/* without a name; and of no code */
+	put_load(f, BASE + 200, 100, "");
+	put_load(f, BASE + 400, 0, "f2");
+	fflush(f);
+	assert_true(read_file(m, "sizes"));
+	check_painted(m);
+	assert_int_equal(dt_jit_unread(m), 4);
+	/* shorter than its head: nothing is read from there on */
+	put(f, 0, 4);
+	put(f, 15, 4);
+	put(f, 1, 8);
+	put_load(f, BASE + 200, 100, "f3");
+	fflush(f);
+	assert_true(read_file(m, "sizes"));
+	check_painted(m);
+	assert_int_equal(dt_jit_unread(m), 5);
+	put_load(f, BASE + 300, 100, "f4");
+	fclose(f);
+	assert_false(read_file(m, "sizes"));
+	check_painted(m);
+	assert_int_equal(dt_jit_unread(m), 5);
+	/* another file in its place is read, and its longer head stepped over */
+	f = fopen(scratch_path("longer"), "w");
+	assert_non_null(f);
+	put(f, 0x4a695444, 4);
+	put(f, 1, 4);
+	put(f, 48, 4);
+	put(f, 62, 4);
+	put(f, 0, 4);
+	put(f, 77, 4);
+	put(f, 0, 16);
+	put(f, ~0ull, 8);
+	put_load(f, BASE + 500, 100, "f5");
+	fclose(f);
+	memset(painted, 0, sizeof(painted));
+	paint(500, 100, 5);
+	assert_true(read_file(m, "longer"));
+	check_painted(m);
+	assert_int_equal(dt_jit_unread(m), 0);
+	dt_jit_free(m);
+}
+
+/* What was moved is looked for under its latest name, and not under one that has gone. */
+static void test_moves(void **state)
+{
+	struct dt_jit *m = dt_jit_new(DT_JIT_DUMP);
+	FILE *f = begin_dump("moves", 0x4a695444, 62);
+
+	(void)state;
+	memset(painted, 0, sizeof(painted));
+	put_load(f, BASE, 100, "f1");
+	put_load(f, BASE, 50, "f2");
+	put_move(f, BASE, BASE + 1000, 50);
+	paint(1000, 50, 2);
+	paint(50, 50, 1);
+	/* and back, over itself, longer */
+	put_move(f, BASE + 1000, BASE + 1020, 60);
+	paint(1000, 50, 0);
+	paint(1020, 60, 2);
+	fclose(f);
+	assert_true(read_file(m, "moves"));
+	check_painted(m);
+	assert_int_equal(dt_jit_unread(m), 0);
+	dt_jit_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_maps),
-		cmocka_unit_test(test_rewritten),
-		cmocka_unit_test(test_dump),
+		cmocka_unit_test(test_random_maps), cmocka_unit_test(test_rewritten),
+		cmocka_unit_test(test_dump),	    cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_moves),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

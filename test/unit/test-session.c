@@ -545,6 +545,51 @@ static void test_waits_of_a_thread_without_records(void **state)
 	unlink(trace_path);
 }
 
+/* A wait that began on one core and ended on another, whose clock is ahead: each time is that of
+ * the first core. */
+static void test_waits_by_clocks_of_cores(void **state)
+{
+	struct dt_session *s = begin(trace_path, AHEAD);
+	/* the last one says a core that there is not: it can not be set right */
+	const unsigned none = s->targets.shared.geometry.cores;
+	const unsigned cores[][2] = {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {none, none}};
+	struct dt_control *c = s->targets.shared.control;
+	uint64_t now = __builtin_ia32_rdtsc();
+	sqlite3_stmt *q;
+	sqlite3 *db;
+
+	usleep(10000); /* they are over */
+	for (unsigned i = 0; i < 5; i++) {
+		c->held[i] = (struct dt_held){.tid = (uint32_t)getpid(),
+					      .why = DT_HELD_ROOM,
+					      .begin = now + 10000 * i,
+					      .end = now + 10000 * i + 1000,
+					      .core_begin = (uint16_t)cores[i][0],
+					      .core_end = (uint16_t)cores[i][1]};
+		c->held[i].begin += cores[i][0] == 1 ? AHEAD : 0;
+		c->held[i].end += cores[i][1] == 1 ? AHEAD : 0;
+		__atomic_store_n(&c->held[i].state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&c->helds, 5, __ATOMIC_RELEASE);
+	end(s);
+	assert_int_equal(sqlite3_open(trace_path, &db), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_prepare_v2(
+			db, "SELECT begin_ticks, end_ticks, why FROM hold ORDER BY begin_ticks", -1,
+			&q, NULL),
+		SQLITE_OK);
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+		assert_int_equal(sqlite3_column_int64(q, 0), now + 10000 * i);
+		assert_int_equal(sqlite3_column_int64(q, 1), now + 10000 * i + 1000);
+		assert_string_equal(sqlite3_column_text(q, 2), "room");
+	}
+	assert_int_equal(sqlite3_step(q), SQLITE_DONE);
+	sqlite3_finalize(q);
+	sqlite3_close(db);
+	unlink(trace_path);
+}
+
 /* What one source has lost is missing between records of that source, not of another. */
 static void test_losses_of_each_source(void **state)
 {
@@ -598,6 +643,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_losses_of_each_source),
 		cmocka_unit_test(test_untold_waits),
 		cmocka_unit_test(test_waits_of_a_thread_without_records),
+		cmocka_unit_test(test_waits_by_clocks_of_cores),
 		cmocka_unit_test(test_log_in_order),
 	};
 
