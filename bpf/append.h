@@ -183,16 +183,15 @@ static __always_inline __u32 who_runs(void)
 /* ---- the append ---- */
 
 /*
- * Takes the next place in this core's ring, and notes the time in it; NULL: there is no room, which
- * is counted. The recorder waits until publish() has been called for it.
+ * Takes the next place in the ring of that number, and notes the time in it; NULL: there is no
+ * room, which is counted. The recorder waits until publish() has been called for it.
  *
  * The clock is read between reading the position and taking it, and again if somebody else on this
  * core has taken it meanwhile: so the records of a core are in the order of their times. Programs
  * stay on their core.
  */
-static __always_inline struct dt_bpf_record *reserve(void)
+static __always_inline struct dt_bpf_record *reserve_in(__u32 core)
 {
-	__u32 core = bpf_get_smp_processor_id();
 	struct dt_bpf_head *h = bpf_map_lookup_elem(&heads, &core);
 	struct dt_bpf_record *r;
 
@@ -214,6 +213,12 @@ static __always_inline struct dt_bpf_record *reserve(void)
 	}
 	__sync_fetch_and_add(&h->lost, 1);
 	return NULL;
+}
+
+/* The same in this core's ring. */
+static __always_inline struct dt_bpf_record *reserve(void)
+{
+	return reserve_in(bpf_get_smp_processor_id());
 }
 
 /* Fills in a record, and gives it to the recorder. */

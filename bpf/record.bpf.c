@@ -7,6 +7,7 @@
  */
 #include "bpf/append.h"
 #include "bpf/call.h"
+#include "bpf/choose.h"
 #include "bpf/threads.h"
 #include "bpf/tracepoint.h"
 
@@ -29,6 +30,9 @@ static __always_inline int makes_thread(__u32 i)
 }
 
 /* ---- functions ---- */
+
+/* These two are loaded anew for each function: they do not choose among calls (bpf/choose.h), which
+ * the verifier would take seconds for each time. */
 
 SEC("fentry/vfs_read")
 int enter(__u64 *ctx)
@@ -72,7 +76,7 @@ int entered(struct pt_regs *regs)
 	if (tid) {
 		__u64 value[4] = {regs->di, regs->si, regs->dx, regs->cx};
 
-		append(DT_BPF_WHO(tid, 'E', 4), bpf_get_func_ip(regs), regs->sp, value);
+		enter_function(DT_BPF_WHO(tid, 'E', 4), bpf_get_func_ip(regs), regs->sp, value);
 	}
 	return 0;
 }
@@ -86,7 +90,7 @@ int left(struct pt_regs *regs)
 		__u64 value[4] = {regs->ax};
 
 		/* the return address is off the stack already */
-		append(DT_BPF_WHO(tid, 'X', 1), bpf_get_func_ip(regs), regs->sp - 8, value);
+		leave_function(DT_BPF_WHO(tid, 'X', 1), bpf_get_func_ip(regs), regs->sp - 8, value);
 	}
 	return 0;
 }
@@ -147,7 +151,7 @@ int BPF_PROG(call, struct pt_regs *regs, long nr)
 		return 0;
 	f = function_of(i);
 	if (f)
-		append(DT_BPF_WHO(tid, 'E', 4), f, (__u64)regs, value);
+		enter_function(DT_BPF_WHO(tid, 'E', 4), f, (__u64)regs, value);
 	return 0;
 }
 
@@ -202,7 +206,7 @@ int BPF_PROG(called, struct pt_regs *regs, long result)
 	if (f) {
 		__u64 first[4] = {(__u64)result};
 
-		append(DT_BPF_WHO(tid, 'X', 1), f, (__u64)regs, first);
+		leave_function(DT_BPF_WHO(tid, 'X', 1), f, (__u64)regs, first);
 	}
 	return 0;
 }
@@ -252,6 +256,8 @@ int BPF_PROG(freed, struct task_struct *t)
 	__u32 number = t->tgid;
 	__u64 *since;
 
+	if (settings.chooses)
+		end_thread(t->pid);
 	/* a freed task has no number in a namespace any more: those stay until others get theirs */
 	if (settings.inside || t->pid != t->tgid)
 		return 0;

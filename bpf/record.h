@@ -44,7 +44,9 @@ struct dt_bpf_settings {
 	__u32 full;	 /* 1: some system calls are recorded in full */
 	__u32 threads;	 /* 1: which thread runs where, and who woke it */
 	__u32 spare;
-	__u64 cgroup; /* with everybody: only those of this control group; 0: all */
+	__u64 cgroup;  /* with everybody: only those of this control group; 0: all */
+	__u32 chooses; /* 1: calls are chosen among before they are recorded: bpf/choose.h */
+	__u32 cores;   /* the further rings, where there are such, come behind so many */
 };
 
 /* What changes. */
@@ -52,10 +54,10 @@ struct dt_bpf_state {
 	__u32 on;	    /* 1: records are made */
 	__u32 level;	    /* how deep the recorder's PID namespace is: by `survey' */
 	__u32 cgroup_level; /* how deep the control group is, plus 1; 0: not known yet */
-	__u32 spare;
-	__u64 unwatched; /* processes that are not recorded because there was no memory */
-	__u64 unread;	 /* items that could not be read when their calls began, not read yet */
-	__u64 unstacked; /* stacks of the kernel that there was no room for */
+	__u32 choose;	    /* 1: conditions decide; 0: they do not any more */
+	__u64 unwatched;    /* processes that are not recorded because there was no memory */
+	__u64 unread;	    /* items that could not be read when their calls began, not read yet */
+	__u64 unstacked;    /* stacks of the kernel that there was no room for */
 };
 
 /*
@@ -200,6 +202,69 @@ struct dt_bpf_tracepoint {
 	__u32 bytes; /* in front of the texts of variable length */
 	__u32 values, texts;
 	struct dt_bpf_field field[DT_BPF_FIELDS];
+};
+
+/* ---- choosing among calls: bpf/choose.h ---- */
+
+#define DT_BPF_CHOSEN	  65536u /* functions that have conditions, at most */
+#define DT_BPF_BLOCKS	  2048u	 /* threads that are in calls at a time, each in its place */
+#define DT_BPF_FRAMES	  16u	 /* open calls of each; deeper ones are always recorded */
+#define DT_BPF_CONDITIONS 6
+
+/* dt_bpf_condition.op, beside '=', '!', '<' and '>' */
+#define DT_BPF_FAILED 'k' /* -4095 to -1: a negated error; */
+#define DT_BPF_GOOD   'g' /* it is none of these */
+
+/* A condition on a value of a record. */
+struct dt_bpf_condition {
+	__u8 at;       /* index of the value */
+	__u8 shift;    /* 64 - its bits */
+	__u8 has_sign; /* 1: it and the number have one */
+	__u8 op;
+	__u32 of_exit; /* 1: the exit's, 0: the entry's */
+	__u64 number;
+};
+
+/* What is wanted of a function's calls. All of it has to be true. */
+struct dt_bpf_chosen {
+	__u32 never; /* 1: none of them */
+	__u32 ends;  /* 1: what is known at the end decides: their length or result */
+	__u64 least; /* ns that they take */
+	__u32 n, spare;
+	struct dt_bpf_condition condition[DT_BPF_CONDITIONS];
+};
+
+/* What was left out of a function on one core, in ns: as struct dt_left_out_row has it, but `min'
+ * is one more than it is, and 0 if there is none. */
+struct dt_bpf_left {
+	__u64 calls, untimed, total, self, min, max;
+};
+
+/* dt_bpf_frame.state: 0: nothing is there; else when the call began (ns), and one of these. A
+ * frame is its thread's; only the recorder changes a state, too, from WAITS to WRITTEN. */
+#define DT_BPF_STATE_BITS 3
+#define DT_BPF_STATE(s)	  ((s) & ((1u << DT_BPF_STATE_BITS) - 1))
+enum dt_bpf_state_is {
+	DT_BPF_PASSED = 1, /* its entry has been written when it was made */
+	DT_BPF_LEFT,	   /* the call is left out */
+	DT_BPF_WAITS,	   /* its entry is only here */
+	DT_BPF_COMES,	   /* it is being written to the further ring */
+	DT_BPF_WRITTEN,	   /* the recorder has taken it from here */
+};
+
+struct dt_bpf_frame {
+	__u64 state, pc, sp, who, core, value[4];
+	__u64 children; /* ns in calls that it has made */
+};
+
+/* The open calls of a thread. */
+struct dt_bpf_thread {
+	__u64 owner; /* its number in the initial PID namespace; 0: nobody has the block */
+	__u64 n;     /* frames, the outermost first */
+	__u64 busy;  /* 1: a program is at it; what the kernel does meanwhile for that is recorded
+			without it */
+	__u64 spare;
+	struct dt_bpf_frame frame[DT_BPF_FRAMES];
 };
 
 #endif

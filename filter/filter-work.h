@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The insides of a filter, for filter.c and filter-words.c only. */
+/* The insides of a filter, for filter.c, filter-words.c and conditions.c only. */
 #ifndef DT_FILTER_FILTER_WORK_H
 #define DT_FILTER_FILTER_WORK_H
 
@@ -79,5 +79,9 @@ struct dt_filter {
 
 /* Cuts the filter's text into words, and adds what they mean. Returns -1 on error. */
 int dt_filter_parse(struct dt_filter *f, struct dt_error *e);
+
+/* Finds where a condition's value is in the records of a function; NULL: out of memory. */
+const struct dt_call_operand_place *dt_filter_where(struct dt_filter *f, uint32_t row,
+						    const struct term *t);
 
 #endif

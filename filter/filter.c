@@ -300,8 +300,7 @@ static bool is_true(const struct term *t, const struct dt_call_operand_place *w,
 	return compare(t->op, v < t->unsigned_number ? -1 : v > t->unsigned_number);
 }
 
-/* Finds where a condition's value is in the records of a function; NULL: out of memory. */
-static const struct dt_call_operand_place *where_of(struct dt_filter *f, uint32_t row,
+const struct dt_call_operand_place *dt_filter_where(struct dt_filter *f, uint32_t row,
 						    const struct term *t)
 {
 	struct function *x = function_of(f, row);
@@ -331,12 +330,12 @@ static const char *names_of(const struct dt_filter *f, const struct dt_call_oper
 /* Is a condition with a text about a number that has names, in calls of this function? */
 static bool is_named(struct dt_filter *f, uint32_t row, const struct term *t)
 {
-	return names_of(f, where_of(f, row, t)) != NULL;
+	return names_of(f, dt_filter_where(f, row, t)) != NULL;
 }
 
 static bool holds(struct dt_filter *f, uint32_t row, const struct term *t, const uint64_t *value)
 {
-	const struct dt_call_operand_place *w = where_of(f, row, t);
+	const struct dt_call_operand_place *w = dt_filter_where(f, row, t);
 
 	if (!w || !value || w->place == 0xff)
 		return false;

@@ -16,6 +16,7 @@
 extern const char dt_bpf_image[];
 extern const uint64_t dt_bpf_image_size;
 
+#define UNLOADED    "the kernel does not load the BPF programs"
 #define FIRST_SPACE 0xeffffffcu /* the number of the initial PID namespace */
 
 static char said[1024]; /* what libbpf first complained of */
@@ -92,6 +93,8 @@ static struct dt_bpf_settings settings_of(const struct dt_kernel_bpf *k)
 		.self = (uint32_t)getpid(),
 		.full = k->full != 0,
 		.threads = k->threads,
+		.chooses = k->choosing.sum != NULL,
+		.cores = k->cores,
 	};
 }
 
@@ -130,6 +133,13 @@ static void prepare_threads(struct dt_kernel_bpf *k)
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "stacks"), k->threads ? DT_BPF_STACKS : 1);
 }
 
+/* Returns how many rings there are: one for each core, and a further one where calls are chosen
+ * among. */
+static unsigned rings_of(const struct dt_kernel_bpf *k)
+{
+	return k->choosing.sum ? 2 * k->cores : k->cores;
+}
+
 static int load_object(struct dt_kernel_bpf *k, struct dt_error *e)
 {
 	size_t size = dt_bpf_image_size;
@@ -154,12 +164,13 @@ static int load_object(struct dt_kernel_bpf *k, struct dt_error *e)
 		dt_bpf.bpf_map__set_max_entries(map_of(k, "tracepoints"),
 						(uint32_t)k->tracepoints->n);
 	prepare_threads(k);
-	dt_bpf.bpf_map__set_max_entries(map_of(k, "heads"), k->cores);
-	dt_bpf.bpf_map__set_max_entries(map_of(k, "records"), k->cores << k->shift);
+	dt_bpf.bpf_map__set_max_entries(map_of(k, "heads"), rings_of(k));
+	dt_bpf.bpf_map__set_max_entries(map_of(k, "records"), rings_of(k) << k->shift);
+	dt_bpf.bpf_map__set_max_entries(map_of(k, "blocks"), k->choosing.sum ? DT_BPF_BLOCKS : 1);
 	k->loaded = k->functions != 0;
 	rc = dt_bpf.bpf_object__load(k->object);
 	k->stacks = rc < 0 ? -1 : dt_bpf.bpf_map__fd(map_of(k, "stacks"));
-	return rc < 0 ? refused("the kernel does not load the BPF programs", -rc, e) : 0;
+	return rc < 0 ? refused(UNLOADED, -rc, e) : 0;
 }
 
 static void *map_memory(struct dt_kernel_bpf *k, const char *name, size_t size)
@@ -173,9 +184,12 @@ static void *map_memory(struct dt_kernel_bpf *k, const char *name, size_t size)
 static int map_rings(struct dt_kernel_bpf *k, struct dt_error *e)
 {
 	k->state = map_memory(k, ".bss", sizeof(*k->state));
-	k->head = map_memory(k, "heads", k->cores * sizeof(*k->head));
-	k->records = map_memory(k, "records", ((size_t)k->cores << k->shift) * sizeof(*k->records));
-	if (k->state && k->head && k->records)
+	k->head = map_memory(k, "heads", rings_of(k) * sizeof(*k->head));
+	k->records =
+		map_memory(k, "records", ((size_t)rings_of(k) << k->shift) * sizeof(*k->records));
+	if (k->choosing.sum)
+		k->blocks = map_memory(k, "blocks", DT_BPF_BLOCKS * sizeof(*k->blocks));
+	if (k->state && k->head && k->records && (k->blocks || !k->choosing.sum))
 		return 0;
 	return dt_fail(e, "the rings of the BPF programs can not be mapped: %s", strerror(errno));
 }
@@ -254,6 +268,7 @@ static int attach_each(struct dt_kernel_bpf *k, struct dt_error *e)
 {
 	const struct bpf_program *enter = program_of(k, "enter"), *leave = program_of(k, "leave");
 	size_t kept = 0;
+	int result = 0;
 
 	for (size_t i = 0; i < k->functions; i++) {
 		struct dt_bpf_function *f = &k->function[i];
@@ -266,13 +281,11 @@ static int attach_each(struct dt_kernel_bpf *k, struct dt_error *e)
 			continue;
 		}
 		detach(f);
-		if (leave_out(k, f, -rc, e) < 0) {
-			k->functions = kept; /* our caller detaches those before it */
-			return -1;
-		}
+		if ((result = leave_out(k, f, -rc, e)) < 0)
+			break;
 	}
-	k->functions = kept;
-	return 0;
+	k->functions = kept; /* our caller detaches these if it fails */
+	return result;
 }
 
 /* Attaches a program to n functions, from the first on. Returns 0 or an error number. */
@@ -351,7 +364,7 @@ static int attach_tracepoints(struct dt_kernel_bpf *k, struct dt_error *e)
 		const char *program, *name; /* name NULL: the program says it */
 		bool wanted;
 	} all[] = {{"forked", NULL, !k->wanted->everybody},
-		   {"freed", NULL, !k->wanted->everybody},
+		   {"freed", NULL, !k->wanted->everybody || k->choosing.sum},
 		   {"signalled", "signal_deliver", k->full},
 		   {"switched", NULL, k->threads},
 		   {"waking", NULL, k->threads},
@@ -371,6 +384,47 @@ static int attach_tracepoints(struct dt_kernel_bpf *k, struct dt_error *e)
 	return 0;
 }
 
+/* Forgets the functions, for which the kernel loads no programs. -1 and an error: one was asked for
+ * by its name, or nothing else is recorded. */
+static int leave_functions(struct dt_kernel_bpf *k, const char *why, struct dt_error *e)
+{
+	const struct dt_bpf_function *f = &k->function[0];
+
+	for (size_t i = 0; i < k->functions; i++) {
+		dt_bpf_leave_out(&k->refused, k->function[i].symbol.name);
+		if (k->function[i].exact)
+			f = &k->function[i];
+	}
+	if (f->exact || !(k->calls || k->full || k->tracepoints->n || k->threads))
+		return dt_fail(e, "BPF may not probe the kernel's functions, such as '%s': %s",
+			       f->symbol.name, why);
+	k->functions = 0;
+	dt_format(k->forbidden, sizeof(k->forbidden), "%s", why);
+	return 0;
+}
+
+/*
+ * Loads all programs. Where that fails, the kernel may forbid those for functions, and allow the
+ * others: kernels that are locked down for integrity do.
+ */
+static int load(struct dt_kernel_bpf *k, struct dt_error *e)
+{
+	struct dt_error why;
+	size_t reason;
+
+	if (load_object(k, &why) == 0)
+		return 0;
+	if (!k->functions || !may() || is_locked_down())
+		return dt_fail(e, "%s", why.text);
+	/* what is not loaded is said again */
+	reason = strncmp(why.text, UNLOADED, strlen(UNLOADED)) ? 0 : strlen(UNLOADED ": ");
+	dt_bpf.bpf_object__close(k->object);
+	k->object = NULL;
+	if (leave_functions(k, why.text + reason, e) < 0)
+		return -1;
+	return load_object(k, e);
+}
+
 int dt_bpf_programs_load(struct dt_kernel_bpf *k, struct dt_error *e)
 {
 	libbpf_print_fn_t before;
@@ -381,7 +435,7 @@ int dt_bpf_programs_load(struct dt_kernel_bpf *k, struct dt_error *e)
 				  "for it");
 	said[0] = '\0';
 	before = dt_bpf.libbpf_set_print(on_print);
-	if (load_object(k, e) == 0 && map_rings(k, e) == 0 && find_calls(k, e) == 0 &&
+	if (load(k, e) == 0 && map_rings(k, e) == 0 && find_calls(k, e) == 0 &&
 	    dt_bpf_functions_attach(k, e) == 0)
 		rc = attach_tracepoints(k, e);
 	if (rc == 0 && k->tracepoints->n)
@@ -413,9 +467,11 @@ void dt_bpf_programs_unload(struct dt_kernel_bpf *k)
 	if (k->state)
 		munmap(k->state, sizeof(*k->state));
 	if (k->head)
-		munmap(k->head, k->cores * sizeof(*k->head));
+		munmap(k->head, rings_of(k) * sizeof(*k->head));
 	if (k->records)
-		munmap(k->records, ((size_t)k->cores << k->shift) * sizeof(*k->records));
+		munmap(k->records, ((size_t)rings_of(k) << k->shift) * sizeof(*k->records));
+	if (k->blocks)
+		munmap(k->blocks, DT_BPF_BLOCKS * sizeof(*k->blocks));
 	if (k->object)
 		dt_bpf.bpf_object__close(k->object);
 }

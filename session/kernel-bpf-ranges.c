@@ -180,6 +180,8 @@ int dt_bpf_ranges_tell(struct dt_kernel_bpf *k, const char *command, struct dt_e
 	if (strncmp(command, "trace 0x", 8) == 0 || strncmp(command, "delete 0x", 9) == 0)
 		return dt_fail(e, "by BPF, only functions can be recorded: a tracepoint at an "
 				  "instruction needs devtrace's module (devtrace-kernel(7))");
+	if (k->forbidden[0])
+		return dt_fail(e, "BPF may not probe the kernel's functions: %s", k->forbidden);
 	if (!k->loaded)
 		return dt_fail(e,
 			       "this session has no programs for functions of the kernel: begin it "

@@ -31,8 +31,31 @@ struct dt_bpf_core {
 	uint64_t told;	/* lost records that the ring has counted and that have been noted */
 	uint64_t lost, lost_at; /* lost records not reported yet; missing before that position */
 	uint64_t last;		/* ticks of the latest record */
+	uint64_t further;	/* records of its further ring below that have been read */
+	uint64_t late;		/* entries of it that were taken late */
 	struct dt_record *out;	/* what the last take has given */
 	size_t room;
+};
+
+/* A function that the programs have conditions for. */
+struct dt_bpf_told {
+	uint64_t pc;
+	uint32_t row;		 /* in the table `function' */
+	struct dt_bpf_left told; /* of what was left out, so much has been told */
+	uint64_t open;		 /* calls that had not ended when recording did */
+};
+
+/* Choosing among calls in the kernel: session/kernel-bpf-choose.c. */
+struct dt_bpf_choosing {
+	struct dt_bpf_told *function;
+	size_t functions, function_room;
+	struct dt_record *entry; /* those taken in this round */
+	size_t entries, entry_room;
+	struct dt_bpf_left *sum; /* room for what each core has counted; NULL: nothing is chosen */
+	unsigned possible;	 /* cores in it */
+	double ticks_per_ns;
+	bool over; /* the words are others now: the recorder chooses */
+	bool counted;
 };
 
 struct dt_kernel_bpf {
@@ -42,7 +65,8 @@ struct dt_kernel_bpf {
 	struct dt_bpf_function *function;
 	size_t functions, room;
 	struct dt_bpf_left_out untyped, refused;
-	bool multi; /* programs are attached to many functions at once, by: */
+	char forbidden[192]; /* why the kernel loads no programs for functions; "": it does */
+	bool multi;	     /* programs are attached to many functions at once, by: */
 	int *link;
 	size_t links, link_room;
 	size_t calls; /* functions of system calls that are recorded */
@@ -57,6 +81,8 @@ struct dt_kernel_bpf {
 	struct dt_bpf_head *head;
 	struct dt_bpf_record *records;
 	struct dt_bpf_state *state;
+	struct dt_bpf_thread *blocks; /* DT_BPF_BLOCKS; NULL: calls are not chosen among */
+	struct dt_bpf_choosing choosing;
 	struct dt_bpf_core *core;
 	struct dt_kernel_clock clock;
 	bool loaded;	      /* the programs for functions are */
@@ -109,6 +135,17 @@ int dt_bpf_tracepoints_attach(struct dt_kernel_bpf *k, int map, int program, str
 void dt_bpf_tracepoints_detach(struct dt_kernel_bpf *k);
 /* Does the kernel count the hits at which it has not run the program? */
 bool dt_bpf_tracepoints_counted(void);
+
+/* Prepare for choosing among calls, and free what it has. */
+int dt_bpf_choosing_open(struct dt_kernel_bpf *k, struct dt_error *e);
+void dt_bpf_choosing_free(struct dt_kernel_bpf *k);
+/* As the functions of session/kernel-source.h with these names. */
+void dt_bpf_choosing_tell(void *ctx, uint64_t pc, uint32_t row, const struct dt_conditions *c,
+			  double ticks_per_ns);
+void dt_bpf_choosing_end(void *ctx);
+uint64_t dt_bpf_choosing_waits(void *ctx, uint64_t now_ns, bool end);
+const struct dt_record *dt_bpf_choosing_take(void *ctx, size_t *n);
+bool dt_bpf_choosing_left(void *ctx, size_t i, struct dt_left_out_row *row);
 
 /* Loads the programs and attaches them; nothing is recorded yet. */
 int dt_bpf_programs_load(struct dt_kernel_bpf *k, struct dt_error *e);

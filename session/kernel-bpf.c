@@ -105,6 +105,13 @@ static size_t copy(struct dt_kernel_bpf *k, unsigned core, uint64_t end, uint64_
 	return n;
 }
 
+/* Returns how many records of a core have found no room. */
+static uint64_t lost_of(const struct dt_kernel_bpf *k, unsigned core)
+{
+	return __atomic_load_n(&k->head[core].lost, __ATOMIC_ACQUIRE) +
+	       (k->blocks ? __atomic_load_n(&k->head[k->cores + core].lost, __ATOMIC_ACQUIRE) : 0);
+}
+
 static const struct dt_record *take(void *ctx, unsigned core, uint64_t until, size_t *n,
 				    uint64_t *lost, size_t *lost_at)
 {
@@ -116,7 +123,7 @@ static const struct dt_record *take(void *ctx, unsigned core, uint64_t until, si
 	*n = *lost_at = 0;
 	*lost = 0;
 	end = __atomic_load_n(&h->end, __ATOMIC_ACQUIRE);
-	note_loss(c, __atomic_load_n(&h->lost, __ATOMIC_ACQUIRE), end);
+	note_loss(c, lost_of(k, core), end);
 	if (until == ~0ull && core == 0) {
 		missed = dt_bpf_programs_missed(k) + dt_bpf_ranges_missed(k);
 		c->lost += missed - k->misses;
@@ -144,9 +151,8 @@ static int written(void *ctx, unsigned core, uint64_t *records, uint64_t *droppe
 {
 	const struct dt_kernel_bpf *k = ctx;
 
-	*records = __atomic_load_n(&k->head[core].end, __ATOMIC_ACQUIRE);
-	*dropped = __atomic_load_n(&k->head[core].lost, __ATOMIC_ACQUIRE) +
-		   (core == 0 ? k->misses : 0);
+	*records = __atomic_load_n(&k->head[core].end, __ATOMIC_ACQUIRE) + k->core[core].late;
+	*dropped = lost_of(k, core) + (core == 0 ? k->misses : 0);
 	return 0;
 }
 
@@ -202,7 +208,9 @@ static void note(void *ctx, char *text, size_t size)
 		at += dt_format(text + at, size - at, "; of %lu processes nothing is recorded",
 				(unsigned long)k->state->unwatched);
 	at = note_left_out(text, size, at, &k->untyped, "are left out (BTF has no type of theirs)");
-	note_left_out(text, size, at, &k->refused, "may not be probed");
+	at = note_left_out(text, size, at, &k->refused, "may not be probed");
+	if (k->forbidden[0] && at < size)
+		dt_format(text + at, size - at, " (%s)", k->forbidden);
 }
 
 static void close_bpf(void *ctx)
@@ -217,6 +225,7 @@ static void close_bpf(void *ctx)
 		free(k->core[i].out);
 	free(k->core);
 	free(k->function);
+	dt_bpf_choosing_free(k);
 	pthread_mutex_destroy(&k->lock);
 	free(k);
 }
@@ -224,8 +233,22 @@ static void close_bpf(void *ctx)
 int dt_kernel_bpf_open(struct dt_kernel_source *s, const struct dt_kernel_wanted *w,
 		       struct dt_kernel_names *names, struct dt_error *e)
 {
-	static const struct dt_kernel_source_ops ops = {
-		"bpf", false, close_bpf, tell, watch, start, stop, take, written, note, stack_of};
+	static const struct dt_kernel_source_ops ops = {"bpf",
+							false,
+							close_bpf,
+							tell,
+							watch,
+							start,
+							stop,
+							take,
+							written,
+							note,
+							stack_of,
+							dt_bpf_choosing_tell,
+							dt_bpf_choosing_end,
+							dt_bpf_choosing_waits,
+							dt_bpf_choosing_take,
+							dt_bpf_choosing_left};
 	struct dt_kernel_bpf *k;
 
 	if (dt_bpf_load(e) < 0 || dt_kernel_names_types(names, e) < 0)
@@ -249,7 +272,8 @@ int dt_kernel_bpf_open(struct dt_kernel_source *s, const struct dt_kernel_wanted
 	k->shift = 16;
 	memset(k->tracepoint, -1, sizeof(k->tracepoint));
 	dt_kernel_clock_look(&k->clock); /* the next one is when the programs are loaded */
-	if (dt_bpf_choose(k, e) < 0 || dt_bpf_programs_load(k, e) < 0) {
+	if ((w->chooses && dt_bpf_choosing_open(k, e) < 0) || dt_bpf_choose(k, e) < 0 ||
+	    dt_bpf_programs_load(k, e) < 0) {
 		close_bpf(k);
 		return -1;
 	}

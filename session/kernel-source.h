@@ -10,8 +10,10 @@
 
 #include "core/error.h"
 #include "core/record.h"
+#include "filter/conditions.h"
 #include "session/kernel-names.h"
 #include "session/kernel-tracepoints.h"
+#include "store/store.h"
 
 /* What a source can do; each as the function of session/kernel.h whose name it has. ctx: the
  * source's own. */
@@ -29,6 +31,14 @@ struct dt_kernel_source_ops {
 	/* Writes what the user should know: what is not recorded; "": nothing. */
 	void (*note)(void *ctx, char *text, size_t size);
 	size_t (*stack)(void *ctx, uint32_t id, uint64_t *address, size_t most);
+	/* Choosing among calls where they are made; NULL: all are recorded. As the functions
+	 * dt_kernel_choose(), _choose_end(), _waits(), _late() and _left(). */
+	void (*choose)(void *ctx, uint64_t pc, uint32_t row, const struct dt_conditions *c,
+		       double ticks_per_ns);
+	void (*choose_end)(void *ctx);
+	uint64_t (*waits)(void *ctx, uint64_t now_ns, bool end);
+	const struct dt_record *(*late)(void *ctx, size_t *n);
+	bool (*left)(void *ctx, size_t i, struct dt_left_out_row *row);
 };
 
 struct dt_kernel_source {
@@ -45,6 +55,7 @@ struct dt_kernel_wanted {
 	uint64_t cgroup; /* of these only those of this control group; 0: all */
 	const struct dt_kernel_tracepoints *tracepoints; /* of the kernel itself */
 	bool threads; /* record which thread runs where, and who woke it */
+	bool chooses; /* dt_kernel_choose() will be called */
 };
 
 /* Opens the module's device. 0; -1 and an error; 1 and an error: it is not loaded. */

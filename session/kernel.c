@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process/now.h"
 #include "session/kernel-names.h"
 #include "session/kernel-points.h"
 #include "session/kernel-source.h"
@@ -79,7 +80,8 @@ static int open_source(struct dt_kernel *k, const struct dt_kernel_wanted *w, st
 }
 
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
-				 bool everybody, uint64_t cgroup, bool threads, struct dt_error *e)
+				 bool everybody, uint64_t cgroup, bool threads, bool chooses,
+				 struct dt_error *e)
 {
 	struct dt_kernel *k = calloc(1, sizeof(*k));
 	struct dt_kernel_wanted wanted = {
@@ -89,6 +91,7 @@ struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned 
 		.everybody = everybody,
 		.cgroup = cgroup,
 		.threads = threads,
+		.chooses = chooses,
 	};
 
 	if (!k || !(k->points = dt_kernel_points_new())) {
@@ -199,6 +202,35 @@ size_t dt_kernel_stack(const struct dt_kernel *k, uint32_t number, uint64_t *add
 	return number && k->source.ops->stack
 		       ? k->source.ops->stack(k->source.ctx, number - 1, address, most)
 		       : 0;
+}
+
+void dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row, const struct dt_conditions *c,
+		      double ticks_per_ns)
+{
+	if (k->source.ops->choose)
+		k->source.ops->choose(k->source.ctx, pc, row, c, ticks_per_ns);
+}
+
+void dt_kernel_choose_end(struct dt_kernel *k)
+{
+	if (k->source.ops->choose_end)
+		k->source.ops->choose_end(k->source.ctx);
+}
+
+uint64_t dt_kernel_waits(struct dt_kernel *k, bool end)
+{
+	return k->source.ops->waits ? k->source.ops->waits(k->source.ctx, dt_now_ns(), end) : ~0ull;
+}
+
+const struct dt_record *dt_kernel_late(struct dt_kernel *k, size_t *n)
+{
+	*n = 0;
+	return k->source.ops->late ? k->source.ops->late(k->source.ctx, n) : NULL;
+}
+
+bool dt_kernel_left(struct dt_kernel *k, size_t i, struct dt_left_out_row *row)
+{
+	return k->source.ops->left && k->source.ops->left(k->source.ctx, i, row);
 }
 
 bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s)

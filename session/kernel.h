@@ -13,8 +13,10 @@
 
 #include "core/error.h"
 #include "core/record.h"
+#include "filter/conditions.h"
 #include "session/kernel-names.h"
 #include "session/kernel-tracepoints.h"
+#include "store/store.h"
 
 struct dt_kernel; /* dt_kernel_take() is called by one thread, everything else by another */
 
@@ -22,11 +24,13 @@ struct dt_kernel; /* dt_kernel_take() is called by one thread, everything else b
  * Prepares the device, stopped, to trace the functions that match one of the n patterns (n 0:
  * none). everybody: records all processes, not only those given to dt_kernel_watch(), with cgroup
  * those of this control group, by BPF (0: all). threads:
- * which thread runs where is recorded, and who woke it (bpf/record.h), by BPF. Returns NULL and an
+ * which thread runs where is recorded, and who woke it (bpf/record.h), by BPF. chooses:
+ * dt_kernel_choose() will be called. Returns NULL and an
  * error when somebody else uses the device, or when there is none and BPF can not be used.
  */
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
-				 bool everybody, uint64_t cgroup, bool threads, struct dt_error *e);
+				 bool everybody, uint64_t cgroup, bool threads, bool chooses,
+				 struct dt_error *e);
 /* Returns who records: "module" or "bpf". */
 const char *dt_kernel_source_name(const struct dt_kernel *k);
 /* Are the times of its records of the clock of the core that they were made on? Else they are of
@@ -72,6 +76,28 @@ size_t dt_kernel_stack(const struct dt_kernel *k, uint32_t number, uint64_t *add
  * counts them itself. Returns -1 when it does not tell. */
 int dt_kernel_written(const struct dt_kernel *k, unsigned core, uint64_t *records,
 		      uint64_t *dropped);
+
+/*
+ * Choosing among calls where they are made: of the function at pc, which the table `function' has
+ * in that row, only those calls are recorded from now on of which these conditions are true. The
+ * source may not do that, or not for all. By the recorder thread, as all of these.
+ */
+void dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row, const struct dt_conditions *c,
+		      double ticks_per_ns);
+/* All calls are recorded that begin from now on, and of others the ends. */
+void dt_kernel_choose_end(struct dt_kernel *k);
+/*
+ * Begins a round: returns the ticks from which on entries may come later, of calls that are open
+ * and whose end decides; ~0: none will. end: nothing is recorded any more, and all of them are
+ * given. Their exits come with the other records of their cores.
+ */
+uint64_t dt_kernel_waits(struct dt_kernel *k, bool end);
+/* Returns the entries that came later in this round: after all cores' records have been taken. Each
+ * says which core it is of. Valid until the next round. */
+const struct dt_record *dt_kernel_late(struct dt_kernel *k, size_t *n);
+/* Gives what was left out of the i-th function since it was asked last. False: there are not so
+ * many. */
+bool dt_kernel_left(struct dt_kernel *k, size_t i, struct dt_left_out_row *row);
 
 /* Tells whether pc is an address of the kernel. */
 static inline bool dt_kernel_address(uint64_t pc)

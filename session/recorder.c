@@ -19,6 +19,7 @@
 #include "session/doubt.h"
 #include "session/helds.h"
 #include "session/last.h"
+#include "session/late.h"
 #include "session/births.h"
 #include "session/lives.h"
 #include "session/mix.h"
@@ -101,8 +102,10 @@ struct round {
 	size_t n, room;
 	uint64_t lost;
 	uint64_t *until; /* one for each ring of each domain: ticks up to which it has been read */
-	size_t middle;	 /* where the records begin that the sieve has put there of one core... */
-	unsigned core;	 /* ...which is this */
+	uint64_t waits;	 /* ticks up to which no more entries of the kernel's calls come late */
+	struct dt_late late;
+	size_t middle; /* where the records begin that the sieve has put there of one core... */
+	unsigned core; /* ...which is this */
 	struct dt_mix mix;
 	struct dt_witness *witness;    /* NULL: there is none */
 	struct dt_wakers_seen *wakers; /* NULL: they are not recorded */
@@ -159,7 +162,7 @@ static void merge(struct round *k, size_t middle)
 /* Returns the ticks up to which all rings have been read. */
 static uint64_t earliest(const struct round *k, unsigned rings)
 {
-	uint64_t until = ~0ull;
+	uint64_t until = k->waits;
 
 	for (unsigned i = 0; i < rings; i++)
 		if (k->until[i] < until)
@@ -346,6 +349,25 @@ static int snapshot(struct dt_session *s)
 	return rc;
 }
 
+/* Puts entries that have come late into the queues of their cores. */
+static int put_late(struct dt_session *s, struct seen *seen, struct round *k, uint64_t until)
+{
+	struct dt_record *r;
+	unsigned core;
+	int rc = dt_late_take(s, &k->late, &s->recorder_error);
+
+	pthread_mutex_lock(&s->lock);
+	while (rc == 0 && (r = dt_late_next(&k->late, until, &core)) != NULL) {
+		dt_lives_correct(s, r, 1);
+		note_threads(s, seen, r, 1);
+		dt_log_note(&s->log, r, 1, 0);
+		rc = dt_sieve_insert(s->sieve, core, r, &s->recorder_error);
+	}
+	pthread_mutex_unlock(&s->lock);
+	dt_late_done(&k->late);
+	return rc;
+}
+
 /* Makes one round over all rings. Returns how many records it took; -1 when the file can not be
  * written. last: nothing records any more. end: moreover all rings have been found empty. */
 static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool last, bool end)
@@ -357,6 +379,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 
 	int takes = s->sieve ? SIEVE_TAKES : s->has_log ? LOG_TAKES : TAKES;
 
+	k->waits = dt_late_begin(s, last);
 	s->log_stalled = !room && !last;
 	for (unsigned i = 0; i < rings; i++) {
 		struct dt_domain *d = s->domain[i / each];
@@ -406,6 +429,8 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 		}
 		merge(k, middle);
 	}
+	if (put_late(s, seen, k, earliest(k, rings)))
+		return -1;
 	if (s->sieve && sift(s, k, earliest(k, rings), end))
 		return -1;
 	if (s->has_log)
@@ -543,13 +568,25 @@ static int begin_round(struct dt_session *s, struct round *k, unsigned cores)
 	return 0;
 }
 
+static void free_round(struct round *k)
+{
+	free(k->until);
+	dt_mix_free(&k->mix);
+	dt_witness_free(k->witness);
+	dt_wakers_seen_free(k->wakers);
+	dt_late_free(&k->late);
+	free(k->record);
+	free(k->sorted);
+}
+
 void *dt_recorder_main(void *session)
 {
 	struct dt_session *s = session;
 	unsigned cores = s->targets.shared.geometry.cores;
 	struct seen *seen = calloc(1, sizeof(*seen));
 	struct round round = {
-		.until = calloc((size_t)(cores + 1) * DT_SHARED_MAX, sizeof(*round.until))};
+		.until = calloc((size_t)(cores + 1) * DT_SHARED_MAX, sizeof(*round.until)),
+		.waits = ~0ull};
 	uint64_t flushed = dt_now_ns(), clocked = flushed;
 	long n = begin_round(s, &round, cores) || !seen ? -1 : 0;
 	struct dt_shared_bells bells;
@@ -616,12 +653,7 @@ void *dt_recorder_main(void *session)
 	account(s, &round, n < 0);
 	if (s->has_log)
 		dt_log_close(&s->log);
-	free(round.until);
-	dt_mix_free(&round.mix);
-	dt_witness_free(round.witness);
-	dt_wakers_seen_free(round.wakers);
-	free(round.record);
-	free(round.sorted);
+	free_round(&round);
 	free(seen);
 	return NULL;
 }

@@ -187,7 +187,7 @@ static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
 	if (o->cgroup && dt_cgroup_find(o->cgroup, &cgroup, e) < 0)
 		return -1;
 	s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores, o->everybody,
-				   cgroup, o->wakers, e);
+				   cgroup, o->wakers, dt_sieve_chooses_early(o), e);
 	if (!s->kernel)
 		return -1;
 	note_kernel(s);

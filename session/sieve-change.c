@@ -78,6 +78,7 @@ int dt_sieve_change(struct dt_sieve *v, const char *words, struct dt_error *e)
 		dt_filter_free(f);
 		return dt_fail(e, "out of memory");
 	}
+	dt_sieve_early_end(v);
 	free(v->chosen);
 	v->chosen = copy;
 	dt_filter_free(v->filter);

@@ -104,6 +104,32 @@ int dt_sieve_take(struct dt_sieve *v, unsigned ring, unsigned core, const struct
 	return 0;
 }
 
+int dt_sieve_insert(struct dt_sieve *v, unsigned core, const struct dt_record *r,
+		    struct dt_error *e)
+{
+	struct lane *l = lane_of(v, core);
+	struct dt_record one = *r;
+	uint64_t at;
+
+	if (!l)
+		return dt_fail(e, "out of memory");
+	dt_sieve_keep_lent(l);
+	if (!make_room(l, 1))
+		return dt_fail(e, "out of memory");
+	l->core = core;
+	for (at = l->end; at > l->unseen && lane_record(l, at - 1)->ticks > one.ticks; at--)
+		l->record[at & (l->size - 1)] = l->record[(at - 1) & (l->size - 1)];
+	/* what has been chosen among is earlier, but for some ticks between clocks */
+	if (one.ticks < v->now)
+		one.ticks = v->now;
+	l->record[at & (l->size - 1)] = one;
+	l->end++;
+	for (size_t i = 0; i < l->gaps; i++)
+		if (l->gap[i].at > at)
+			l->gap[i].at++;
+	return 0;
+}
+
 uint64_t dt_sieve_waiting(const struct dt_sieve *v)
 {
 	uint64_t n = 0;

@@ -212,6 +212,7 @@ struct dt_sieve {
 	struct dt_sieve_words words;
 	bool triggers;	   /* some of them are triggers */
 	bool one_rule;	   /* all calls are written, or none: nothing can be left out wrongly */
+	bool early;	   /* the kernel leaves calls out, too */
 	bool requests;	   /* the filter chooses whole requests */
 	bool filter_texts; /* the filter has conditions on texts */
 	struct sieve_asker asker[1 + DT_SUMS_MOST];
@@ -266,6 +267,18 @@ static inline uint8_t dt_verdict_is(const struct dt_sieve *v, uint32_t verdict)
 {
 	return verdict < VERDICT_FIRST ? (uint8_t)verdict : v->verdict[verdict].is;
 }
+
+/* ---- sieve-early.c ---- */
+
+/* Begins to have the kernel choose, if the words are such. */
+void dt_sieve_early_begin(struct dt_sieve *v);
+/* Has it choose among the calls of a function, by the first of its records. */
+void dt_sieve_early_tell(struct dt_sieve *v, const struct dt_record *r,
+			 const struct dt_store_place *at);
+/* The words are others now: it does not choose any more. */
+void dt_sieve_early_end(struct dt_sieve *v);
+/* Adds what it has left out. */
+void dt_sieve_early_count(struct dt_sieve *v);
 
 /* ---- sieve-requests.c ---- */
 

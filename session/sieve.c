@@ -164,6 +164,7 @@ struct dt_sieve *dt_sieve_new(struct dt_session *s, struct dt_error *e)
 	v->requests = dt_filter_has_requests(v->filter);
 	v->least = (uint64_t)dt_filter_least(v->filter);
 	v->patience = (uint64_t)(PATIENCE_NS * s->ticks_per_ns);
+	dt_sieve_early_begin(v);
 	return v;
 fail:
 	dt_sieve_words_free(&v->words);
@@ -229,6 +230,7 @@ static int find_place(struct dt_sieve *v, const struct dt_record *r, struct dt_s
 		if (v->session->has_log)
 			v->log->translate(v->session, &copy, 1);
 		*p = (struct place_entry){r->pc, r->tid, r->kind, *at, copy.pc};
+		dt_sieve_early_tell(v, r, at);
 	}
 	*at = p->at;
 	*shown = p->shown;
@@ -469,8 +471,10 @@ int dt_sieve_run(struct dt_sieve *v, uint64_t until, bool end, struct dt_sieve_l
 	v->log = log;
 	if (choose_all(v, end ? UINT64_MAX : until, e))
 		return -1;
-	if (end)
+	if (end) {
 		dt_sieve_finish(v);
+		dt_sieve_early_count(v);
+	}
 	if (v->now > v->clock)
 		v->clock = v->now;
 	if (until != UINT64_MAX && until > v->clock)
@@ -515,6 +519,8 @@ int dt_sieve_account(struct dt_sieve *v, enum dt_sieve_when when, struct dt_erro
 	struct dt_store *store = v->session->store;
 	char text[32];
 
+	if (when != DT_SIEVE_RUNNING)
+		dt_sieve_early_count(v);
 	for (uint32_t i = 0; i < v->lefts; i++)
 		if (v->left[i].changed) {
 			if (dt_store_left_out(store, &v->left[i].row, e))

@@ -54,6 +54,15 @@ const char *dt_sieve_chosen(const struct dt_sieve *v);
 int dt_sieve_take(struct dt_sieve *v, unsigned ring, unsigned core, const struct dt_mix *m,
 		  bool stays, struct dt_error *e);
 
+/* Takes a record of a core that comes late, between those that have not been chosen among. Returns
+ * -1 and an error. */
+int dt_sieve_insert(struct dt_sieve *v, unsigned core, const struct dt_record *r,
+		    struct dt_error *e);
+
+/* Returns whether a session with these options can have the kernel leave calls out before they are
+ * recorded: session/sieve-early.c. */
+bool dt_sieve_chooses_early(const struct dt_options *o);
+
 /* Where the records go in a session without a file, and how many entries and exits were left out.
  */
 struct dt_sieve_log {

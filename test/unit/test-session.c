@@ -40,9 +40,35 @@ static void fill_both(struct dt_session *s, struct dt_kernel *k, int64_t ahead);
 static void (*fill)(struct dt_session *s, struct dt_kernel *k, int64_t ahead) = fill_both;
 
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
-				 bool everybody, uint64_t cgroup, bool threads, struct dt_error *e)
+				 bool everybody, uint64_t cgroup, bool threads, bool chooses,
+				 struct dt_error *e)
 {
 	return NULL;
+}
+
+void dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row, const struct dt_conditions *c,
+		      double ticks_per_ns)
+{
+}
+
+void dt_kernel_choose_end(struct dt_kernel *k)
+{
+}
+
+uint64_t dt_kernel_waits(struct dt_kernel *k, bool end)
+{
+	return ~0ull;
+}
+
+const struct dt_record *dt_kernel_late(struct dt_kernel *k, size_t *n)
+{
+	*n = 0;
+	return NULL;
+}
+
+bool dt_kernel_left(struct dt_kernel *k, size_t i, struct dt_left_out_row *row)
+{
+	return false;
 }
 
 size_t dt_kernel_stack(const struct dt_kernel *k, uint32_t number, uint64_t *address, size_t most)

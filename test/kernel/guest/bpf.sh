@@ -193,3 +193,53 @@ case_check_bpf_ranges_while_it_records() {
 	is "$(hooked)" 0
 	load
 }
+
+# left_in FILE: how many calls of each function are left out of it
+left_in() {
+	devtrace report --left-out $1 2>/dev/null | awk '/ [mnu]?s / {print $NF, $5}' | sort
+}
+
+# words WORDS: has io recorded with these words by BPF, which leaves calls out, and by the recorder
+words() {
+	devtrace record -k"$few" -F main -F ask --filter "$1" -o /tmp/e.db /bin/io >/tmp/traced 2>/tmp/err || cat /tmp/err >&2
+	cmp /tmp/alone /tmp/traced
+	devtrace record -k"$few" -F main -F ask --filter "$1" --sum count -o /tmp/l.db /bin/io >/tmp/traced 2>/tmp/err
+	for way in e l; do
+		devtrace check /tmp/$way.db >/tmp/check
+		grep -q ' 0 lost' /tmp/check
+		tree_of /tmp/$way.db | sed '/^# thread/d; /exit_group/d; /_sys_wait4/d' | sort >/tmp/tree.$way
+		left_in /tmp/$way.db | grep -v 'exit_group\|_sys_wait4' >/tmp/left.$way
+	done
+	diff /tmp/tree.e /tmp/tree.l >&2
+	diff /tmp/left.e /tmp/left.l >&2
+	wc -l </tmp/tree.e
+}
+
+case_check_bpf_leaves_calls_out() {
+	unload
+	/bin/io >/tmp/alone
+	# each of six messages of 64 bytes is written and read, by a system call and two functions below it; the
+	# last read finds the end
+	words 'count=64' >/tmp/n
+	is "$(grep -c 'vfs_read(.*count=64' /tmp/tree.e) $(grep -c 'vfs_write(.*count=64' /tmp/tree.e)" '7 6'
+	is "$(grep -c 'vfs_read .*\|vfs_write .*' /tmp/left.e)" 2
+	words 'vfs_* result=64'
+	is "$(grep -c 'vfs_.*= 64' /tmp/tree.e)" 12
+	words 'ksys_read'
+	words '-ksys_* -__x64_sys_* count<64'
+	words 'failed'
+	words 'time>1s'
+	# a long loop: what is left out is in no ring
+	rm -f /tmp/go
+	: >/tmp/go
+	devtrace record -k'vfs_read vfs_write' -F main --filter 'vfs_read count=7' -o /tmp/e.db /bin/io busy 20000 /tmp/go 2>/tmp/err
+	cat /tmp/err
+	devtrace check /tmp/e.db >/tmp/check
+	grep -q ' 0 lost' /tmp/check
+	n=$(left_in /tmp/e.db | sed -n 's/^vfs_read //p')
+	# the loader reads each library's beginning
+	[ "$n" -ge 20000 ]
+	[ "$n" -lt 20010 ]
+	is "$(hooked)" 0
+	load
+}
