@@ -222,6 +222,23 @@ static int copy_table(struct join *j, const struct table *t)
 	return rc;
 }
 
+/* Of a trace that was made of a session's log it is not known how many records were written: then
+ * it is not known of all. */
+static int keep_written(struct join *j)
+{
+	sqlite3_stmt *q = NULL;
+	int rc = 0;
+
+	if (sqlite3_prepare_v2(j->from->reader->db, "SELECT 1 FROM written LIMIT 1", -1, &q,
+			       NULL) ||
+	    sqlite3_step(q) != SQLITE_ROW)
+		j->joined->no_written = true;
+	sqlite3_finalize(q);
+	if (j->joined->no_written)
+		rc = sqlite3_exec(j->s->db, "DELETE FROM written", NULL, NULL, NULL);
+	return rc ? dt_store_fail(j->s, j->e) : 0;
+}
+
 /* Finds what is added to the numbers of rows: the highest that is there. */
 static int find_first(struct join *j)
 {
@@ -501,6 +518,8 @@ int dt_store_join(struct dt_store *s, struct dt_joined *joined, const struct dt_
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table) && !rc; i++)
 		if (from->clocks || strcmp(table[i].name, "clock") != 0)
 			rc = copy_table(&j, &table[i]);
+	if (!rc)
+		rc = keep_written(&j);
 	if (!rc)
 		rc = copy_records(&j);
 	if (!rc)

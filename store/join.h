@@ -18,6 +18,7 @@
 struct dt_joined {
 	uint32_t ids;	    /* threads and processes */
 	unsigned shared;    /* rings of no core */
+	bool no_written;    /* of one it is not known how many records were written */
 	uint32_t functions; /* what was added to the numbers of the last trace's functions */
 };
 
