@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Entries of calls of the kernel that come late. */
 #include "session/late.h"
 
 #include <stdlib.h>
@@ -50,10 +51,11 @@ int dt_late_take(struct dt_session *s, struct dt_late *l, struct dt_error *e)
 
 struct dt_record *dt_late_next(struct dt_late *l, uint64_t until, unsigned *core)
 {
-	struct dt_record *r = &l->record[l->given];
+	struct dt_record *r;
 
-	if (l->given == l->n || r->ticks > until)
+	if (l->given == l->n || l->record[l->given].ticks > until)
 		return NULL;
+	r = &l->record[l->given];
 	l->given++;
 	*core = r->core;
 	r->core = 0; /* as all records in the ring of a core */
