@@ -38,6 +38,7 @@ FILE_OF(plots, "plots.js");
 FILE_OF(tracks, "tracks.js");
 FILE_OF(sql, "sql.js");
 FILE_OF(beside, "beside.js");
+FILE_OF(wakes, "wakes.js");
 
 #define JS "text/javascript; charset=utf-8"
 #define ENTRY(name, type, symbol)                                                                  \
@@ -74,6 +75,7 @@ static const struct dt_page_file file[] = {
 	ENTRY("tracks.js", JS, tracks),
 	ENTRY("sql.js", JS, sql),
 	ENTRY("beside.js", JS, beside),
+	ENTRY("wakes.js", JS, wakes),
 };
 
 const struct dt_page_file *dt_page_find(const char *name)

@@ -5,6 +5,7 @@
 
 #include "analyse/meanings.h"
 #include "filter/unmet.h"
+#include "store/wakers.h"
 #include "view/families.h"
 
 #define LOSSES 2000 /* losses closer together than this part of the trace become one */
@@ -386,9 +387,9 @@ void dt_answer_trace(struct dt_asked *a)
 	dt_json_print(out, ",\"not_kept\":");
 	dt_json_string(out, a->p->not_kept);
 	dt_json_print(out, ",\"live\":%s", a->all->live ? "true" : "false");
-	dt_json_print(out, ",\"switches\":%s,\"unhooked\":%zu,",
+	dt_json_print(out, ",\"switches\":%s,\"wakers\":%s,\"unhooked\":%zu,",
 		      dt_feed_has_switches(r) ? "true" : "false",
-		      dt_reader_left_out(r, 0, NULL, NULL));
+		      dt_wakers_any(r) ? "true" : "false", dt_reader_left_out(r, 0, NULL, NULL));
 	unmet(a);
 	tracks(a, &groups);
 	dt_json_print(out, ",");

@@ -192,7 +192,7 @@ static const struct {
 	{"hits", dt_answer_hits},	  {"find", dt_answer_find},
 	{"plot", dt_answer_plot},	  {"packed", dt_answer_packed},
 	{"groups", dt_answer_groups},	  {"who", dt_answer_who},
-	{"asked", dt_answer_asked},
+	{"asked", dt_answer_asked},	  {"wakes", dt_answer_wakes},
 };
 
 static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_asked *a))

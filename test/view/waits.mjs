@@ -123,6 +123,47 @@ await test("without the option no file is opened, and the panel says what would 
 	is(said, `devtrace: --source ${folder}/none: No such file or directory\n`, "a folder that there is not");
 });
 
+await test("who woke a thread is an arrow from it, at its time, and told of; an interrupt's is short", async () => {
+	const s = await view(folder + "/arrows.db");
+	await page.goto("about:blank");
+	await page.goto(s.url + "#from=0&to=600");
+	await page.waitForFunction(() => document.documentElement.dataset.ready === "yes");
+	await settle(page);
+	const got = await (await fetch(s.url.replace(/\/?$/, "/get/wakes?from=0&to=600"))).json();
+	is(got, {wakes: [[200, 1, 2, "other (2) in g"], [300, 2, 1, "main (1) in f"], [400, 1, 0, got.wakes[2][3]]], all: true}, "what the server says");
+	ok(/interrupt|softirq/.test(got.wakes[2][3]), got.wakes[2][3]);
+	// what is drawn: dashed lines between the rows of the two
+	const lines = await page.evaluate(async () => {
+		const { draw_wakes } = await import("./wakes.js"), { state } = await import("./main.js"), { row } = await import("./draw.js"), got = [];
+		let from = null;
+		const c = {save() {}, restore() {}, setLineDash() {}, beginPath() {}, stroke() {}, fill() {}, moveTo(x, y) { from = [x, y]; }, lineTo(x, y) { got.push([...from, x, y]); }};
+		draw_wakes(c, t => t, 0, 1e6, 1e6, {});
+		const middle = id => state.tracks.find(t => t.kind === "thread" && t.id === id).y + row / 2;
+		// of each arrow the line comes before the two of its head
+		return {lines: got.filter(l => l[0] === l[2] && Math.abs(l[3] - l[1]) > 10), main: middle(1), other: middle(2), row};
+	});
+	is(lines.lines, [[200, lines.other, 200, lines.main], [300, lines.main, 300, lines.other], [400, lines.main - 1.5 * lines.row, 400, lines.main]], "lines");
+	const told = await page.evaluate(async ([a, b]) => {
+		const { state, redraw } = await import("./main.js"), { left } = await import("./draw.js"), line = document.getElementById("line"), r = line.getBoundingClientRect();
+		redraw();
+		await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+		return {x: r.left + left + (200 - state.from) * (line.clientWidth - left) / (state.to - state.from), y: r.top + (a + b) / 2};
+	}, [lines.main, lines.other]);
+	await page.mouse.move(told.x, told.y);
+	await page.waitForSelector("#tip:has-text('is woken')");
+	ok((await page.textContent("#tip")).includes("by other (2) in g"), await page.textContent("#tip"));
+	// too many: that is said
+	await page.evaluate(async () => (await import("./main.js")).show(0, 4000));
+	await page.waitForFunction(() => /more wake-ups than are drawn/.test(document.getElementById("progress").textContent));
+	await page.evaluate(async () => (await import("./main.js")).show(0, 600));
+	await page.waitForFunction(() => !/more wake-ups/.test(document.getElementById("progress").textContent));
+	// and they can be switched off
+	await page.click("#legend");
+	await page.click("#keybox label:has-text('who woke a thread') input");
+	is(await page.evaluate(async () => { let n = 0; const c = {save() {}, restore() {}, setLineDash() {}, beginPath() {}, stroke() { n++; }, fill() {}, moveTo() {}, lineTo() {}}; (await import("./wakes.js")).draw_wakes(c, t => t, 0, 1e6, 1e6, {}); return n; }), 0, "none");
+	await s.stop();
+});
+
 await test("the page said no error", async () => is(errors.join("; "), "", "errors"));
 
 await server.stop();

@@ -48,7 +48,7 @@ export function unmatched(state, track, bars) {
 	return set;
 }
 
-function head(c, x0, y0, x1, y1) {
+export function head(c, x0, y0, x1, y1) {
 	const length = Math.hypot(x1 - x0, y1 - y0);
 	if (length < 8) return;
 	const ux = (x1 - x0) / length, uy = (y1 - y0) / length;
@@ -87,9 +87,12 @@ export function arrows(c, state, x_of, scroll, width, height, style) {
 }
 
 // Returns the message whose arrow is within 4 pixels of a point, or null.
-export function arrow_at(state, x, y) {
+export const arrow_at = (state, x, y) => nearest(state.arrows, x, y);
+
+// The same of any list of arrows: what it stands for.
+export function nearest(list, x, y) {
 	let best = null, distance = 4;
-	for (const a of state.arrows) {
+	for (const a of list) {
 		const dx = a.x1 - a.x0, dy = a.y1 - a.y0, length = dx * dx + dy * dy;
 		const t = length ? Math.max(0, Math.min(1, ((x - a.x0) * dx + (y - a.y0) * dy) / length)) : 0;
 		const d = Math.hypot(x - a.x0 - t * dx, y - a.y0 - t * dy);

@@ -6,6 +6,7 @@ import { state, show, zoom, pan, fit, redraw, relayout, take_process, whole } fr
 import { json, name, named, place } from "./data.js";
 import { words } from "./activities.js";
 import { arrow_at } from "./arrows.js";
+import { wake_at } from "./wakes.js";
 import { gap_at } from "./gaps.js";
 import { left, paint, row, top, y_in } from "./draw.js";
 import { describe as describe_answer } from "./sql.js";
@@ -161,7 +162,7 @@ export function input(canvas, map, scroll) {
 	function point(x, y) {
 		const {track, bar} = under(x, y);
 		canvas.style.cursor = x < left && track && (track.kind === "thread" || track.kind === "process") ? "pointer" : "default";
-		const gap = x >= left && y > top && gap_at(state, track, bar, time_at(x), 2 * (state.to - state.from) / (canvas.clientWidth - left));
+		const wake = x >= left && y > top ? wake_at(x, y) : null, gap = wake ?? (x >= left && y > top && gap_at(state, track, bar, time_at(x), 2 * (state.to - state.from) / (canvas.clientWidth - left)));
 		const lines = x >= left && track && !gap && (track.kind === "host" ? describe_host(track, time_at(x)) : track.kind === "process" ? describe_head(track, time_at(x)) : track.kind === "thread" && state.switches && y >= y_in(track, scroll.scrollTop) + track.height - strip ? describe_run(track, time_at(x)) : null);
 		if (gap) tell_gap(x, y, gap); else if (lines) tell_gap(x, y, {key: lines.join("\0"), lines}); else if (bar) tell(x, y, track, bar); else hush();
 	}

@@ -8,7 +8,7 @@ import { colour_index, palette, style_of } from "./draw.js";
 const box = document.getElementById("keybox"), button = document.getElementById("legend");
 
 const classes = [["core", "cores"], ["activity", "activities"], ["plot", "values over time"], ["answer", "answers"], ["thread", "threads and their calls"], ["event", "events"], ["pack", "packed processes"], ["point", "tracepoints"],
-	["message", "messages summed up"], ["arrow", "arrows"]];
+	["message", "messages summed up"], ["arrow", "arrows"], ["wake", "who woke a thread"]];
 
 function line(colour, text) {
 	const e = document.createElement("div"), i = document.createElement("i");
@@ -38,7 +38,8 @@ function on_screen() {
 function fill() {
 	const fills = palette(document.documentElement.dataset.theme === "dark").fill, style = style_of(), seen = on_screen(), parts = [];
 	for (const [kind, text] of classes) {
-		if (kind !== "arrow" && !state.tracks.some(t => t.kind === kind)) continue;
+		if (kind !== "arrow" && kind !== "wake" && !state.tracks.some(t => t.kind === kind)) continue;
+		if (kind === "wake" && !state.wakers) continue;
 		if (kind === "arrow" && !state.tracks.some(t => t.kind === "message")) continue;
 		const label = document.createElement("label"), check = document.createElement("input");
 		check.type = "checkbox";

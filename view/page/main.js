@@ -14,6 +14,7 @@ import { panel, take_notes } from "./panel.js";
 import { fetch_plots, recall as recall_plots, tracks as plot_tracks, words as plot_words } from "./plots.js";
 import { question, recall as recall_sql, restore, tracks as sql_tracks } from "./sql.js";
 import { count } from "./text.js";
+import { all as all_wakes, fetch_wakes } from "./wakes.js";
 import { arrange, fetch_groups, is_server, order, recall as recall_tracks, strip, take as take_pid, unhide, words as track_words } from "./tracks.js";
 
 const by_id = id => document.getElementById(id);
@@ -162,9 +163,10 @@ export async function fetch_bars() {
 				resize();
 			}
 			await fetch_plots(from, to, cells);
+			await fetch_wakes(state.from, state.to);
 			if (await fetch_groups(from, to, cells, on_screen())) resize();
 			asked = wanted;
-			say("");
+			say(all_wakes ? "" : "more wake-ups than are drawn as arrows: show less time");
 			key.update();
 		}
 	} catch (e) {
@@ -314,7 +316,7 @@ function take(trace) {
 	// the threads themselves may not be there yet, or be filtered out, and come back
 	for (const t of state.tracks) if (t.open) state.unfolded.add(t.id);
 	Object.assign(state, {packed: trace.packed ?? 0, packed_threads: trace.packed_threads ?? 0, ns_per_tick: trace.ns_per_tick, records: trace.live ? trace.total : trace.records, total: trace.total,
-		complete: trace.complete, failed: trace.error, live: trace.live, losses: trace.losses, pauses: trace.pauses, held: trace.held || [], unhooked: trace.unhooked || 0, switches: trace.switches});
+		complete: trace.complete, failed: trace.error, live: trace.live, losses: trace.losses, pauses: trace.pauses, held: trace.held || [], unhooked: trace.unhooked || 0, switches: trace.switches, wakers: trace.wakers});
 	panel.changed();
 	const whole = state.from === 0 && state.to === state.length && (!trace.live || live.following());
 	state.length = Math.max(1, trace.length);
