@@ -10,7 +10,7 @@ function lost_words([, , , n]) {
 }
 
 function pause_words([, , stopped, n, missed]) {
-	return (stopped ? "stopped" : "frozen") + times(n) + (missed === null ? "" : ": " + count(missed) + (missed === 1 ? " event" : " events") + " not recorded");
+	return typeof stopped === "string" ? stopped : (stopped ? "stopped" : "frozen") + times(n) + (missed === null ? "" : ": " + count(missed) + (missed === 1 ? " event" : " events") + " not recorded");
 }
 
 // Draws the losses on a core's track.

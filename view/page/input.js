@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Mouse, touch and keys.
 import { beside_text } from "./beside.js";
+import { page_of_range } from "./save.js";
 import { describe_host } from "./hosts.js";
 import { state, show, zoom, pan, fit, redraw, relayout, take_process, whole } from "./main.js";
 import { json, name, named, place } from "./data.js";
@@ -296,6 +297,11 @@ export function input(canvas, map, scroll) {
 		setTimeout(() => URL.revokeObjectURL(a.href), 10000);
 	}
 	by_id("picture").onclick = () => canvas.toBlob(blob => save(blob, ".png"));
+	by_id("html").onclick = async () => {
+		const said = by_id("progress");
+		said.textContent = "making the file…";
+		try { save(new Blob([await page_of_range()], {type: "text/html"}), ".html"); said.textContent = "saved: what is selected, or shown, as one file"; } catch (e) { said.textContent = "no file: " + e.message; }
+	};
 	// the SVG picture has all tracks, not only those in the window
 	by_id("vector").onclick = async () => {
 		let all;

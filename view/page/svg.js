@@ -6,7 +6,7 @@ const n = v => String(Math.round(v * 100) / 100);
 export class Svg {
 	constructor(width, height) {
 		this.width = width; this.height = height; this.out = []; this.path = []; this.clips = 0; this.stack = [];
-		this.fillStyle = this.strokeStyle = "#000"; this.globalAlpha = 1; this.lineWidth = 1;
+		this.fillStyle = this.strokeStyle = "#000"; this.globalAlpha = 1; this.lineWidth = 1; this.dash = "";
 		this.font = ""; this.textAlign = "left"; this.textBaseline = "middle"; this.groups = 0;
 	}
 	save() { this.stack.push([this.fillStyle, this.strokeStyle, this.globalAlpha, this.lineWidth, this.textAlign, this.groups]); this.groups = 0; }
@@ -21,11 +21,12 @@ export class Svg {
 		const anchor = this.textAlign === "right" ? ' text-anchor="end"' : "";
 		this.out.push(`<text x="${n(x)}" y="${n(y + 4)}" fill="${this.fillStyle}"${anchor}${this.alpha()}>${escape(String(text))}</text>`);
 	}
+	setLineDash(d) { this.dash = d.length ? ` stroke-dasharray="${d.join(" ")}"` : ""; }
 	beginPath() { this.path = []; }
 	moveTo(x, y) { this.path.push(`M${n(x)} ${n(y)}`); }
 	lineTo(x, y) { this.path.push(`L${n(x)} ${n(y)}`); }
 	rect(x, y, w, h) { this.path.push(`M${n(x)} ${n(y)}h${n(w)}v${n(h)}h${n(-w)}z`); }
-	stroke() { this.out.push(`<path d="${this.path.join("")}" fill="none" stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}"${this.alpha()}/>`); }
+	stroke() { this.out.push(`<path d="${this.path.join("")}" fill="none" stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}"${this.dash}${this.alpha()}/>`); }
 	fill() { this.out.push(`<path d="${this.path.join("")}z" fill="${this.fillStyle}"${this.alpha()}/>`); }
 	clip() {
 		const id = "c" + ++this.clips;
