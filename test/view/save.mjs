@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Saves ranges of a trace as HTML and opens them without a server: TAP. usage: node save.mjs DEVTRACE FOLDER (with made.db)
 import { createRequire } from "node:module";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { served } from "./served.mjs";
 import { watch, settle } from "./settle.mjs";
 import { test, is, ok, end, tap } from "./tap.mjs";
@@ -95,13 +95,20 @@ await test("what is not in the file is shown as that, and said", async () => {
 });
 
 await test("names that are code stay names", async () => {
-	const text = readFileSync(folder + "/part.html", "utf8");
-	is(text.split("</script>").length - 1, 3, "scripts");
-	// what is saved is text in a script: no name can end it
-	writeFileSync(folder + "/evil.html", text.replaceAll("made.db (a part)", "\\u003c/script>\\u003cscript>window.evil=1\\u003c/script>"));
+	const evil = await served(devtrace, folder + "/evil.db"), name = "</script><script>window.evil=1</script>";
+	await page.goto(evil.url);
+	await ready(page);
+	const coming = page.waitForEvent("download");
+	await page.click("#html");
+	await (await coming).saveAs(folder + "/evil.html");
 	await file.goto("file://" + folder + "/evil.html");
 	await ready(file);
-	is(await file.evaluate(() => [window.evil ?? 0, document.getElementById("title").textContent]), [0, "</script><script>window.evil=1</script>"], "title");
+	const got = await rows(file);
+	is([got.length, got[0][0], await file.evaluate(() => window.evil ?? 0)], [1, name, 0], "a row, and no code");
+	is(readFileSync(folder + "/evil.html", "utf8").split("</script>").length - 1, 3, "scripts");
+	await evil.stop();
+	await page.goto(server.url);
+	await ready(page);
 });
 
 await test("too much is refused with what to do; nothing went wrong anywhere", async () => {
