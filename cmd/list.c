@@ -473,6 +473,7 @@ static void print_session(void *ctx, const char *name)
 
 	if (dt_client_open(&c, name, NULL) < 0)
 		return;
+	dt_client_hurry(&c);
 	if (dt_client_ask(&c, "status", NULL) == 0) {
 		char *line, *save = NULL;
 
@@ -485,6 +486,11 @@ static void print_session(void *ctx, const char *name)
 				printf("\t%s", dt_cmd_plain(line));
 			putchar('\n');
 		}
+		s->n++;
+	} else if (c.late) {
+		fprintf(stderr,
+			"devtrace: session '%s' does not answer: it is about to end, or stopped\n",
+			dt_cmd_plain(name));
 		s->n++;
 	}
 	dt_client_close(&c);

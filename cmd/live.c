@@ -81,16 +81,20 @@ static void end_file(struct dt_live *l)
 
 /* ---- */
 
-static int begin(struct dt_live *l, const char *name, struct dt_error *e)
+/* hurry: it is one of all sessions that are looked at */
+static int begin(struct dt_live *l, const char *name, bool hurry, struct dt_error *e)
 {
 	struct ucred who;
 	socklen_t n = sizeof(who);
 
 	if (dt_client_open(&l->tell, name, e) < 0)
 		return -1;
+	if (hurry)
+		dt_client_hurry(&l->tell);
 	if (dt_client_ask(&l->tell, "status", e) < 0)
 		goto fail;
 	l->file = dt_client_file(&l->tell);
+	l->tell.deadline = 0;
 	l->name = strdup(name ? name : "session");
 	if (!l->name) {
 		dt_fail(e, "out of memory");
@@ -114,7 +118,7 @@ fail:
 int dt_live_open(struct dt_live *l, const char *name, struct dt_error *e)
 {
 	*l = (struct dt_live){.process = -1, .tell.fd = -1};
-	if (begin(l, name, e) < 0)
+	if (begin(l, name, false, e) < 0)
 		return -1;
 	if (l->file || begin_file(l, name, e) == 0)
 		return 0;
@@ -133,7 +137,7 @@ static void look(void *ctx, const char *name)
 	struct dt_live *l = s->l;
 	struct stat its;
 
-	if (l->name || begin(l, name, NULL) < 0)
+	if (l->name || begin(l, name, true, NULL) < 0)
 		return;
 	if (l->file && stat(l->file, &its) == 0 && its.st_dev == s->file.st_dev &&
 	    its.st_ino == s->file.st_ino)

@@ -27,6 +27,7 @@ static void has_process(void *ctx, const char *name)
 
 	if (f->name[0] || dt_client_open(&c, name, NULL) < 0)
 		return;
+	dt_client_hurry(&c);
 	if (dt_client_ask(&c, "status", NULL) == 0) {
 		/* "process 12" is in "process 123", too */
 		p = strstr(c.text, f->process);

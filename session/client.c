@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Talks to a session. */
+#include "process/now.h"
 #include "session/client.h"
 
 #include <dirent.h>
@@ -73,9 +74,11 @@ struct only {
 static bool is_living(const char *name)
 {
 	struct dt_client c = {.fd = connect_to(name, NULL)};
-	bool living = c.fd >= 0 && dt_client_ask(&c, "status", NULL) == 0 &&
-		      strncmp(c.text, "process ", 8) == 0;
+	bool living;
 
+	dt_client_hurry(&c);
+	living = c.fd >= 0 && dt_client_ask(&c, "status", NULL) == 0 &&
+		 strncmp(c.text, "process ", 8) == 0;
 	dt_client_close(&c);
 	return living;
 }
@@ -118,6 +121,11 @@ int dt_client_open(struct dt_client *c, const char *name, struct dt_error *e)
 	return c->fd < 0 ? -1 : 0;
 }
 
+void dt_client_hurry(struct dt_client *c)
+{
+	c->deadline = dt_now_ns() + DT_CLIENT_PATIENCE * 1000000000ull;
+}
+
 void dt_client_close(struct dt_client *c)
 {
 	if (c->fd >= 0)
@@ -139,9 +147,11 @@ static int wait_for_answer(struct dt_client *c)
 {
 	struct pollfd p = {c->fd, POLLIN, 0};
 
-	while (c->waiting && poll(&p, 1, DT_CLIENT_TURN) <= 0)
-		if (!c->waiting(c->ctx))
+	while ((c->waiting || c->deadline) && poll(&p, 1, DT_CLIENT_TURN) <= 0) {
+		c->late = c->deadline && dt_now_ns() >= c->deadline;
+		if (c->late || (c->waiting && !c->waiting(c->ctx)))
 			return -1;
+	}
 	return 0;
 }
 
@@ -162,8 +172,10 @@ static int receive(struct dt_client *c, char *p, size_t n)
 
 static int gone(struct dt_client *c, struct dt_error *e)
 {
-	c->ended = true;
-	return dt_fail(e, "the session has ended");
+	c->ended = !c->late;
+	return dt_fail(e, "%s",
+		       c->late ? "the session does not answer: it is about to end, or stopped"
+			       : "the session has ended");
 }
 
 /* Receives an answer: its head, which is one line, then its bytes. */

@@ -11,8 +11,10 @@
 struct dt_client {
 	int fd;
 	char *text; /* the answer to the last request, or the session's error message; ends in \0 */
-	size_t n, room; /* bytes of the answer, and allocated */
-	bool ended;	/* the session has ended before it answered */
+	size_t n, room;	   /* bytes of the answer, and allocated */
+	bool ended;	   /* the session has ended before it answered */
+	uint64_t deadline; /* dt_now_ns() when an answer is waited for no longer; 0: for ever */
+	bool late;	   /* that has been */
 
 	/* Called with ctx every DT_CLIENT_TURN ms while an answer is waited for; when it returns
 	 * false, the request is given up. May be NULL. */
@@ -25,6 +27,10 @@ struct dt_client {
 /* Connects to the session with that name, or at that path when it has a '/' in it. name NULL: the
  * only session there is, or of several the only one that traces a process. */
 int dt_client_open(struct dt_client *c, const char *name, struct dt_error *e);
+/* From now on answers are waited for by so many seconds in all: for those who look at all sessions,
+ * of which one may be stopped, or have much to write before it ends. */
+#define DT_CLIENT_PATIENCE 5
+void dt_client_hurry(struct dt_client *c);
 /* Closes the connection and frees the answer. */
 void dt_client_close(struct dt_client *c);
 

@@ -306,3 +306,18 @@ false_session() {
 	run "$dt" list
 	[[ $output != *slow* ]]
 }
+
+# what looks at all sessions is not held up by one that does not answer
+@test "session: one that is stopped is told of, and waited for no longer than some seconds" {
+	start_obey
+	begin t "$pid"
+	server=$(pgrep -f "attach -d -s t $pid")
+	kill -STOP "$server"
+	begun=$SECONDS
+	run "$dt" list
+	kill -CONT "$server"
+	echo "$output"
+	[[ $output == *"session 't' does not answer: it is about to end, or stopped"* ]]
+	[ $((SECONDS - begun)) -lt 20 ]
+	"$dt" list | grep -w t
+}
