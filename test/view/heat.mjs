@@ -16,7 +16,7 @@ function calls_of(file) {
 	const origin = origin_of(file), sql = q => asked(devtrace, file, q);
 	const [{function: name}] = sql("SELECT function, count(*) AS n FROM calls GROUP BY function ORDER BY n DESC LIMIT 1");
 	const all = sql(`SELECT begin_ticks AS begin, end_ticks AS end, timed FROM calls WHERE function = '${name}' AND id`).map(c => ({end: c.end - origin, took: c.end - c.begin, timed: c.timed}));
-	return {name, all, id: Number(execFileSync("sqlite3", ["-readonly", file, `SELECT min(id) FROM function WHERE name = '${name}'`]).toString())};
+	return {name, all, id: Number(execFileSync("sqlite3", ["-cmd", ".timeout 20000", "-readonly", file, `SELECT min(id) FROM function WHERE name = '${name}'`]).toString())};
 }
 
 const url = await view(trace), {name, all, id} = calls_of(trace);

@@ -205,10 +205,10 @@ await test("the session ends: it is said, and the summary is in the file", async
 	ctl("quit");
 	await until(() => /the session has ended/.test(document.getElementById("state")?.textContent));
 	await until(async () => (await import("./main.js")).state.complete);
-	const total = execFileSync("sqlite3", ["-readonly", file, "SELECT sum(records) FROM chunk"]).toString().trim();
+	const total = execFileSync("sqlite3", ["-cmd", ".timeout 20000", "-readonly", file, "SELECT sum(records) FROM chunk"]).toString().trim();
 	is(String((await state()).records), total, "records");
 	for (let i = 0; i < 100; i++) {
-		try { if (Number(execFileSync("sqlite3", ["-readonly", file, "SELECT count(*) FROM pyramid"], {stdio: ["ignore", "pipe", "ignore"]})) > 0) return; } catch { /* it is being written */ }
+		try { if (Number(execFileSync("sqlite3", ["-cmd", ".timeout 20000", "-readonly", file, "SELECT count(*) FROM pyramid"], {stdio: ["ignore", "pipe", "ignore"]})) > 0) return; } catch { /* it is being written */ }
 		await page.waitForTimeout(100);
 	}
 	throw new Error("no summary in the file");

@@ -71,7 +71,7 @@ await test("the page opens, with nothing from elsewhere", async () => {
 
 await test("every core and thread of the trace has its track", async () => {
 	const s = await state();
-	const sql = q => execFileSync("sqlite3", ["-readonly", trace, q]).toString().trim();
+	const sql = q => execFileSync("sqlite3", ["-cmd", ".timeout 20000", "-readonly", trace, q]).toString().trim();
 	is(String(s.tracks.filter(t => t.kind === "thread").length), sql("SELECT count(*) FROM thread"), "threads");
 	is(String(s.tracks.filter(t => t.kind === "core").length), sql("SELECT count(DISTINCT core) FROM chunk"), "cores");
 	ok(s.bars.every(([, n]) => n > 0), "a track without bars");
@@ -161,7 +161,7 @@ await test("a tooltip names the call, with its values, times and place", async (
 	ok(/worker \d+/.test(text), "thread: " + text);
 	// the same call by another command
 	const s = await page.evaluate(async () => (await import("./main.js")).state.ns_per_tick);
-	const first = Number(execFileSync("sqlite3", ["-readonly", trace, "SELECT min(min_ticks) FROM chunk"]));
+	const first = Number(execFileSync("sqlite3", ["-cmd", ".timeout 20000", "-readonly", trace, "SELECT min(min_ticks) FROM chunk"]));
 	const calls = execFileSync(devtrace, ["calls", "--from", String(first + bar.begin), "--to", String(first + bar.end), trace], {maxBuffer: 1 << 28}).toString();
 	const name = (await page.textContent("#tip b")).replace(/\).*/, ")");
 	ok(calls.includes(name), `'${name}' is not in what calls prints`);
@@ -582,11 +582,11 @@ await test("check-119: activities that SQL has made of events are tracks, with t
 		const { state: s } = await import("./main.js");
 		return s.tracks.filter(t => t.kind === "activity").map(t => { const b = s.bars.get(t.track); return [t.name, [...b.count].reduce((a, n) => a + n, 0), Math.round([...b.busy].reduce((a, v) => a + v, 0) * s.ns_per_tick)]; });
 	});
-	const want = execFileSync("sqlite3", ["-readonly", "-separator", "\t", activities, "SELECT name, count(*), sum(end - begin) FROM activities GROUP BY name ORDER BY name"]).toString().trim().split("\n").map(l => l.split("\t"));
+	const want = execFileSync("sqlite3", ["-cmd", ".timeout 20000", "-readonly", "-separator", "\t", activities, "SELECT name, count(*), sum(end - begin) FROM activities GROUP BY name ORDER BY name"]).toString().trim().split("\n").map(l => l.split("\t"));
 	is(got.map(g => g.slice(0, 2).join()).join(" "), want.map(w => w.slice(0, 2).join()).join(" "), "names and counts");
 	ok(want.length > 1 && got.every((g, i) => Math.abs(g[2] - want[i][2]) <= 0.001 * want[i][2] + 10), "times: " + got + " not " + want);
 	// pointing at one that is there by itself: the longest. A picture of the whole may have it with others
-	const [begins, ends, key] = execFileSync("sqlite3", ["-readonly", "-separator", "\t", activities, "SELECT begin, end, key FROM activities WHERE name = '" + got[0][0] + "' ORDER BY end - begin DESC LIMIT 1"]).toString().trim().split("\t");
+	const [begins, ends, key] = execFileSync("sqlite3", ["-cmd", ".timeout 20000", "-readonly", "-separator", "\t", activities, "SELECT begin, end, key FROM activities WHERE name = '" + got[0][0] + "' ORDER BY end - begin DESC LIMIT 1"]).toString().trim().split("\t");
 	const shown = {begin: +begins, end: +ends, key};
 	await p.evaluate(async x => {
 		const { state: s, show } = await import("./main.js");
@@ -752,7 +752,7 @@ await test("a link with a filter that makes no sense shows nothing, and says why
 await test("a trace that is damaged is told, nothing is drawn of it, and the server goes on", async () => {
 	const file = `${folder}/broken.trace`;
 	execFileSync("cp", [trace, file]);
-	execFileSync("sqlite3", [file, "DROP TABLE IF EXISTS pyramid; UPDATE chunk SET events = zeroblob(100) WHERE id = (SELECT max(id) FROM chunk)"]);
+	execFileSync("sqlite3", ["-cmd", ".timeout 20000", file, "DROP TABLE IF EXISTS pyramid; UPDATE chunk SET events = zeroblob(100) WHERE id = (SELECT max(id) FROM chunk)"]);
 	const other = await serve(file), p = watch(await context.newPage());
 	await p.goto(other.url);
 	await p.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 60000});
@@ -768,7 +768,7 @@ await test("what could not be hooked is in a list, in the search, and in the too
 	const file = `${folder}/left-out.db`;
 	execFileSync("cp", [small, file]);
 	// functions 1 to 3 call leaf, the others call other
-	execFileSync("sqlite3", [file, `DROP TABLE IF EXISTS pyramid;
+	execFileSync("sqlite3", ["-cmd", ".timeout 20000", file, `DROP TABLE IF EXISTS pyramid;
 		INSERT INTO unhooked VALUES ('/usr/bin/made-up', 1, 'leaf', 'no room'), ('/usr/bin/made-up', 2, 'other', 'too short');
 		INSERT INTO unhooked_caller SELECT '/usr/bin/made-up', address - 4194304, 1 FROM function WHERE id <= 3;
 		INSERT INTO unhooked_caller SELECT '/usr/bin/made-up', address - 4194304, 2 FROM function WHERE id > 3`]);

@@ -17,7 +17,7 @@ function calls_of(file) {
 	const origin = origin_of(file);
 	const [{function: name}] = sql(file, "SELECT function, count(arg1) AS n FROM calls GROUP BY function ORDER BY n DESC LIMIT 1");
 	const all = sql(file, `SELECT begin_ticks AS begin, end_ticks AS end, timed, arg0, arg1, result FROM calls WHERE function = '${name}' AND id`).map(c => ({end: c.end - origin, arg1: c.arg0, arg2: c.arg1, result: c.result, duration: c.timed ? c.end - c.begin : null}));
-	return {name, all, id: Number(execFileSync("sqlite3", ["-readonly", file, `SELECT min(id) FROM function WHERE name = '${name}'`]).toString())};
+	return {name, all, id: Number(execFileSync("sqlite3", ["-cmd", ".timeout 20000", "-readonly", file, `SELECT min(id) FROM function WHERE name = '${name}'`]).toString())};
 }
 
 const {name, all, id} = calls_of(trace);

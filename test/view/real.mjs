@@ -197,7 +197,7 @@ await test("PostgreSQL: a search goes from one execution to the next", async () 
 await test("PostgreSQL: what the picture says of a call is what calls prints", async () => {
 	const s = await state();
 	const call = sql("pg.db", "SELECT thread, begin_ticks, end_ticks, text FROM calls WHERE function = 'standard_ExecutorRun' AND ended = 'returned' AND NOT EXISTS (SELECT 1 FROM held WHERE held.thread = calls.thread AND held.begin < calls.end + 1000 AND held.end > calls.begin - 1000) ORDER BY begin LIMIT 1 OFFSET 20")[0];
-	const base = Number(execFileSync("sqlite3", ["-readonly", `${folder}/pg.db`, "SELECT min(min_ticks) FROM chunk"]));
+	const base = Number(execFileSync("sqlite3", ["-cmd", ".timeout 20000", "-readonly", `${folder}/pg.db`, "SELECT min(min_ticks) FROM chunk"]));
 	await page.evaluate(async ([from, to]) => (await import("./main.js")).show(from, to), [call.begin_ticks - base - 200, call.end_ticks - base + 200]);
 	await settle();
 	const told = await point(page, () => bar_of("standard_ExecutorRun"), "standard_ExecutorRun(");

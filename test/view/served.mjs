@@ -22,7 +22,7 @@ export async function served(devtrace, ...args) {
 }
 
 // The tick of a trace's first record, from which the page counts.
-export const origin_of = file => Number(execFileSync("sqlite3", ["-readonly", file, "SELECT min(min_ticks) FROM chunk"]).toString());
+export const origin_of = file => Number(execFileSync("sqlite3", ["-cmd", ".timeout 20000", "-readonly", file, "SELECT min(min_ticks) FROM chunk"]).toString());
 
 // Asks a trace: an object for each row.
 export function asked(devtrace, file, query) {

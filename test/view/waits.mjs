@@ -13,7 +13,7 @@ tap.failed = () => page.screenshot({path: `${folder}/failed-${tap.n}.png`});
 
 const view = (...args) => served(devtrace, ...args);
 const sql = (file, query) => asked(devtrace, file, query);
-const sqlite = (file, query) => execFileSync("sqlite3", [file, query]).toString().trim();
+const sqlite = (file, query) => execFileSync("sqlite3", ["-cmd", ".timeout 20000", file, query]).toString().trim();
 
 const calls = sql(trace, "SELECT id, parent, depth, thread, begin_ticks AS b, end_ticks AS e, waited, timed FROM calls WHERE function = 'work'"), took = r => r.e - r.b;
 const origin = Number(sqlite(trace, "SELECT min(min_ticks) FROM chunk")), id = Number(sqlite(trace, "SELECT min(id) FROM function WHERE name = 'work'"));

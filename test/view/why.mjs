@@ -28,7 +28,7 @@ const why = (thread, r, what) => page.evaluate(async ([thread, r, what, origin])
 	return json("why", {thread, begin: r.begin - origin, end: r.end - origin, depth: r.depth, what});
 }, [thread, r, what, origin]);
 const name = what => page.evaluate(async what => { const d = await import("./data.js"); d.name(what, () => {}); await d.named(); return d.name(what, () => {}); }, what);
-const id_of = f => Number(execFileSync("sqlite3", ["-readonly", trace, `SELECT min(id) FROM function WHERE name = '${f}'`]).toString());
+const id_of = f => Number(execFileSync("sqlite3", ["-cmd", ".timeout 20000", "-readonly", trace, `SELECT min(id) FROM function WHERE name = '${f}'`]).toString());
 
 // What a call did in calls of its own, by function: [calls, ticks].
 function inside(r) {
