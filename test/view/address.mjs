@@ -128,7 +128,7 @@ await test("a view is the same in another run of the server", async () => {
 	await other.stop();
 });
 
-const sqlite = (file, query) => execFileSync("sqlite3", ["-cmd", ".timeout 20000", "-cmd", ".timeout 5000", file, query]).toString().trim();
+const sqlite = (file, query) => execFileSync("sqlite3", ["-cmd", ".timeout 20000", file, query]).toString().trim();
 
 await test("a bookmark is kept in the file as a note, which is there in another run, changed, shown and removed", async () => {
 	const file = folder + "/notes.db", origin = Number(sqlite(trace, "SELECT min(min_ticks) FROM chunk"));
