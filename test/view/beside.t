@@ -15,7 +15,7 @@ made() {
 				at += 3 + parse
 				if (extra && i == 30) { printf "E odd 0x7000 %d 0\nX odd 0x7000 %d\n", t(at), t(at + 4); at += 5 }
 				printf "E fast 0x7000 %d %d\nX fast 0x7000 %d\n", t(at), i, t(at + 2)
-				if (i == 20) printf "V main 0x7000 %d 0xa000000100000011\n", t(at + 2.5)
+				if (i == 20 || i == 40) printf "V main 0x7000 %d 0xa000000100000011\n", t(at + 2.5)
 				printf "X step 0x8000 %d\n", t(at + 3)
 				at += 4
 			}
