@@ -31,6 +31,7 @@
 	X(bpf_program__set_attach_target)                                                          \
 	X(bpf_program__set_autoload)                                                               \
 	X(bpf_raw_tracepoint_open)                                                                 \
+	X(libbpf_num_possible_cpus)                                                                \
 	X(libbpf_set_print)
 
 struct dt_bpf {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Has BPF choose among calls before they are recorded: tells it conditions, and takes the entries
  * of calls that it has kept until their end was known. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,23 +23,14 @@ static int map_of(struct dt_kernel_bpf *k, const char *name)
 	return dt_bpf.bpf_map__fd(dt_bpf.bpf_object__find_map_by_name(k->object, name));
 }
 
-/* Returns how many cores the kernel can have, as it counts them for such maps. */
-static unsigned possible_cores(void)
-{
-	FILE *f = fopen("/sys/devices/system/cpu/possible", "re");
-	unsigned first = 0, last = 0;
-	int n = f ? fscanf(f, "%u-%u", &first, &last) : 0;
-
-	if (f)
-		fclose(f);
-	return n == 2 ? last + 1 : first + 1;
-}
-
 int dt_bpf_choosing_open(struct dt_kernel_bpf *k, struct dt_error *e)
 {
 	struct dt_bpf_choosing *c = &k->choosing;
+	int possible = dt_bpf.libbpf_num_possible_cpus();
 
-	c->possible = possible_cores();
+	if (possible < 1)
+		return dt_fail(e, "BPF: how many cores the kernel can have is not known");
+	c->possible = (unsigned)possible;
 	c->sum = calloc(c->possible, sizeof(*c->sum));
 	return c->sum ? 0 : dt_fail(e, "out of memory");
 }
