@@ -186,10 +186,13 @@ static void take(struct dt_kernel_bpf *k, uint64_t ns, uint64_t who, uint64_t pc
 		 const __u64 value[4], uint64_t core)
 {
 	struct dt_record *r = add_entry(&k->choosing);
+	struct dt_bpf_core *of = &k->core[core < k->cores ? core : 0];
 
-	if (!r)
+	if (!r) {
+		of->unkept++;
 		return;
-	k->core[core < k->cores ? core : 0].late++;
+	}
+	of->late++;
 	*r = (struct dt_record){.ticks = dt_kernel_clock_ticks(&k->clock, ns),
 				.pc = pc,
 				.tid = (uint32_t)who,

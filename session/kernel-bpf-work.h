@@ -33,6 +33,7 @@ struct dt_bpf_core {
 	uint64_t last;		/* ticks of the latest record */
 	uint64_t further;	/* records of its further ring below that have been read */
 	uint64_t late;		/* entries of it that were taken late */
+	uint64_t unkept;	/* such entries for which there was no memory: lost */
 	struct dt_record *out;	/* what the last take has given */
 	size_t room;
 };

@@ -105,10 +105,10 @@ static size_t copy(struct dt_kernel_bpf *k, unsigned core, uint64_t end, uint64_
 	return n;
 }
 
-/* Returns how many records of a core have found no room. */
+/* Returns how many records of a core have found no room, here or in the kernel. */
 static uint64_t lost_of(const struct dt_kernel_bpf *k, unsigned core)
 {
-	return __atomic_load_n(&k->head[core].lost, __ATOMIC_ACQUIRE) +
+	return k->core[core].unkept + __atomic_load_n(&k->head[core].lost, __ATOMIC_ACQUIRE) +
 	       (k->blocks ? __atomic_load_n(&k->head[k->cores + core].lost, __ATOMIC_ACQUIRE) : 0);
 }
 
