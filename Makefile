@@ -109,7 +109,7 @@ $(B)/sqlite/%.o: %.c Makefile | needs
 $(B)/instrument/devtrace-as: $(patsubst %.c,$(B)/%.o,$(wildcard instrument/*.c))
 	$(LINK) -o $@ $^
 
-# the page is compiled in, without the lines that are only remarks, but for the first one
+# the page is compiled in, without the lines that are only comments, but for the first one
 PAGE     := $(patsubst view/%,$(B)/%,$(wildcard view/page/*))
 $(B)/page/%: view/page/% Makefile
 	@mkdir -p $(@D)

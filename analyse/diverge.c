@@ -167,7 +167,9 @@ static bool is_shown(const struct pass *p, const struct dt_call *c)
 {
 	const struct dt_chosen_calls *chosen = p->o->chosen[p->side];
 
-	return (c->function >= p->d->match.rows[p->side] || p->o->shown[p->side][c->function]) &&
+	const bool *shown = p->o->shown[p->side];
+
+	return (!shown || c->function >= p->d->match.rows[p->side] || shown[c->function]) &&
 	       (!chosen || dt_chosen_has(chosen, c->id));
 }
 

@@ -25,7 +25,7 @@ struct dt_diverge_options {
 	bool arguments, results; /* these must be the same, too... */
 	bool pointers;		 /* ...including pointers, and values that no signature describes */
 	const bool *shown[2]; /* functions that are compared, by row of each trace; others are as if
-				 they were not traced */
+				 they were not traced. NULL: all are */
 	const struct dt_chosen_calls *chosen[2]; /* the calls that are compared, in the same way;
 						    NULL: all */
 	struct dt_reader_range range[2];	 /* of each trace; only from and to are used */

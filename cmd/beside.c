@@ -2,8 +2,7 @@
 /* Two traces beside each other, in a temporary file. */
 #include "cmd/beside.h"
 
-#include <string.h>
-
+#include "analyse/match.h"
 #include "cmd/one-trace.h"
 #include "cmd/open.h"
 #include "fleet/beside.h"
@@ -66,13 +65,6 @@ static int make(const void *ctx, const char *to, struct dt_needs *needs)
 	return status;
 }
 
-static const char *base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 const char *dt_cmd_beside(const char *a, const char *b, const char *words, int *status)
 {
 	struct two two = {.words = words};
@@ -82,6 +74,6 @@ const char *dt_cmd_beside(const char *a, const char *b, const char *words, int *
 	two.path[1] = two.path[0] ? dt_cmd_one_trace(b, status) : NULL;
 	if (!two.path[1])
 		return NULL;
-	dt_format(name, sizeof(name), "%.100s and %.100s", base(a), base(b));
+	dt_format(name, sizeof(name), "%.100s and %.100s", dt_match_base(a), dt_match_base(b));
 	return dt_cmd_made_apart(name, make, &two, status);
 }

@@ -3,7 +3,6 @@
 #include "fleet/beside.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/chosen.h"
@@ -192,32 +191,17 @@ static int note_pair(const struct dt_beside *b, struct placing p[2], const char 
 	return dt_notes_put(path, &n, e);
 }
 
-/* Returns for each row that it is compared. */
-static bool *all_of(const struct dt_reader *r)
-{
-	size_t n = (size_t)dt_reader_functions(r) + 1;
-	bool *all = malloc(n * sizeof(*all));
-
-	for (size_t i = 0; all && i < n; i++)
-		all[i] = true;
-	return all;
-}
-
 static int note_divergences(const struct dt_beside *b, struct placing p[2], const char *path,
 			    struct dt_error *e)
 {
-	bool *all[2] = {all_of(b->reader[0]), all_of(b->reader[1])};
-	struct dt_diverge_options o = {.shown = {all[0], all[1]}};
+	struct dt_diverge_options o = {.shown = {NULL, NULL}};
 	struct dt_diverge d = {0};
-	int rc = all[0] && all[1] ? dt_diverge_read(&d, b->reader, &o, e)
-				  : dt_fail(e, "out of memory");
+	int rc = dt_diverge_read(&d, b->reader, &o, e);
 
 	for (size_t i = 0; !rc && i < d.pairs && i < DT_BESIDE_NOTES; i++)
 		if (d.pair[i].diverges)
 			rc = note_pair(b, p, path, &d.pair[i], e);
 	dt_diverge_free(&d);
-	free(all[0]);
-	free(all[1]);
 	return rc;
 }
 
@@ -290,12 +274,6 @@ static int fill(struct dt_store *s, const struct dt_beside *b, struct placing p[
 	return put_twins(s, b, first, e);
 }
 
-static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *row)
-{
-	/* records are joined, not put */
-	(void)ctx, (void)r, (void)row;
-}
-
 int dt_beside_write(const struct dt_beside *b, const char *path, struct dt_error *e)
 {
 	struct placing p[2];
@@ -303,7 +281,7 @@ int dt_beside_write(const struct dt_beside *b, const char *path, struct dt_error
 
 	if (make_placing(b, p, e))
 		return -1;
-	s = dt_store_create(path, describe, NULL, e);
+	s = dt_join_create(path, e);
 	if (!s)
 		return -1;
 	if (fill(s, b, p, e)) {

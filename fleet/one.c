@@ -170,18 +170,12 @@ static int fill(struct dt_store *s, const struct dt_fleet *f, struct dt_reader *
 	return 0;
 }
 
-static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *row)
-{
-	/* records are joined, not put */
-	(void)ctx, (void)r, (void)row;
-}
-
 int dt_fleet_one(const struct dt_fleet *f, struct dt_reader **reader, const char *path,
 		 struct dt_error *e)
 {
 	struct dt_store *s;
 
-	s = dt_store_create(path, describe, NULL, e);
+	s = dt_join_create(path, e);
 	if (!s)
 		return -1;
 	if (fill(s, f, reader, e)) {

@@ -33,7 +33,7 @@ struct dt_pieces {
 	uint8_t *low, *high; /* for each record, the number of its piece */
 	uint64_t (*piece)[4];
 	/* Where a piece with such a hash is, plus one; 0: nowhere. When half of the slots are
-	 * taken, further pieces get numbers of their own without being looked for. */
+	 * taken, or many in a row, further pieces get numbers of their own. */
 	uint16_t *slot;
 };
 

@@ -100,6 +100,10 @@ static bool is_piece(const uint64_t *p, const uint64_t *value)
 	return ((p[0] ^ value[0]) | (p[1] ^ value[1]) | (p[2] ^ value[2]) | (p[3] ^ value[3])) == 0;
 }
 
+/* A piece is looked for in so many slots at most: a program can choose its texts so that they all
+ * have one hash. */
+#define LOOKS 16
+
 /* Returns the number of a piece, which may be a new one. */
 static uint32_t piece_of(struct dt_pieces *p, const uint64_t value[4])
 {
@@ -108,18 +112,20 @@ static uint32_t piece_of(struct dt_pieces *p, const uint64_t value[4])
 
 	h ^= h >> 32;
 	h = ((h ^ value[2]) * odd ^ value[3]) * odd;
-	for (uint64_t i = h >> 40;; i++) {
+	h >>= 40;
+	for (uint64_t i = h; i < h + LOOKS; i++) {
 		uint16_t *slot = &p->slot[i & (DT_PIECE_SLOTS - 1)];
 
 		if (*slot && is_piece(p->piece[*slot - 1], value))
 			return *slot - 1u;
 		if (*slot)
 			continue;
-		memcpy(p->piece[p->different], value, sizeof(*p->piece));
 		if (p->different < DT_PIECE_SLOTS / 2)
 			*slot = (uint16_t)(p->different + 1);
-		return p->different++;
+		break;
 	}
+	memcpy(p->piece[p->different], value, sizeof(*p->piece));
+	return p->different++;
 }
 
 void dt_encoder_piece(struct dt_pieces *p, const uint64_t value[4])

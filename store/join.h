@@ -32,6 +32,9 @@ struct dt_join_from {
 	bool clocks;	      /* with the readings of its clocks */
 };
 
+/* Creates the file that traces are joined in: dt_store_create(). */
+struct dt_store *dt_join_create(const char *path, struct dt_error *e);
+
 /* Returns how many cores a trace has: as it says, or more if records are of more; 0: error. */
 unsigned dt_join_cores(struct dt_reader *r, struct dt_error *e);
 

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <sqlite3.h>
 #include <zstd.h>
 #include <cmocka.h>
@@ -1320,6 +1321,43 @@ static void test_pieces(void **state)
 	memset(&decoder, 0, sizeof(decoder));
 }
 
+/* The processor time that it takes to encode a chunk of different pieces, s. alike: they all have
+ * the same hash, as store/encode.c makes it, and so begin to be looked for in the same slot. */
+static double time_of_pieces(bool alike)
+{
+	const uint64_t odd = 0x9e3779b97f4a7c15;
+	struct dt_encoder *c = dt_encoder_new();
+	uint64_t h = odd * odd;
+	clock_t begun;
+
+	assert_non_null(c);
+	dt_encoder_reset(c);
+	h ^= h >> 32;
+	dt_encoder_local(c, 1, 0xf | DT_LOCAL_PIECE, 0);
+	begun = clock();
+	for (uint64_t i = 0; i < DT_CHUNK_MAX; i++) {
+		struct dt_record r = {.ticks = 1000 + i, .tid = 1, .value = {1, 0, i, i * odd}};
+
+		if (alike)
+			r.value[3] = (h ^ i) * odd;
+		dt_encoder_put(c, &r, 0, 0);
+	}
+	begun = clock() - begun;
+	assert_int_equal(c->pieces.different, DT_CHUNK_MAX);
+	dt_encoder_free(c);
+	return (double)begun / CLOCKS_PER_SEC;
+}
+
+/* A program can choose texts that are looked for at the same place: they take no longer than
+ * others, but for the few slots that are looked at. */
+static void test_pieces_alike(void **state)
+{
+	double others = time_of_pieces(false), alike = time_of_pieces(true);
+
+	print_message("different hashes %.4f s, one hash %.4f s\n", others, alike);
+	assert_true(alike < 20 * others + 0.05);
+}
+
 /* Returns whether a chunk of pieces loads when a number of its vals' head is another one. */
 static bool loads_with(const struct dt_bytes *events, struct dt_bytes *vals, size_t at, uint32_t n,
 		       int by)
@@ -1417,6 +1455,7 @@ int main(void)
 		TEST(test_every_kind),
 		TEST(test_parts_disagree),
 		TEST(test_pieces),
+		TEST(test_pieces_alike),
 		TEST(test_pieces_damaged),
 		TEST(test_steps_back),
 		TEST(test_one_core),
