@@ -20,14 +20,16 @@ static void put(struct wakes *w, const struct dt_record *r)
 {
 	const struct dt_waker *x = dt_wakers_row(&w->wakers, w->reader, DT_WAKER_OF(r->sp));
 	struct dt_json *out = &w->a->answer->text;
-	char text[DT_WAKER_TEXT + 1];
-	bool by_thread = x && x->context == DT_WAKE_THREAD;
+	char text[DT_WAKER_TEXT + 1] = "not known";
+	uint32_t by = 0;
 
-	if (x)
+	if (x) {
 		*dt_waker_put(text, w->reader, x, true) = '\0';
+		by = x->context == DT_WAKE_THREAD ? x->tid : 0;
+	}
 	dt_json_print(out, "%s[%lu,%u,%u,", w->n++ ? "," : "",
-		      (unsigned long)(r->ticks - w->a->origin), r->tid, by_thread ? x->tid : 0);
-	dt_json_string(out, x ? text : "not known");
+		      (unsigned long)(r->ticks - w->a->origin), r->tid, by);
+	dt_json_string(out, text);
 	dt_json_print(out, "]");
 }
 
