@@ -172,6 +172,7 @@ static void end_call(struct calls *k, const struct dt_call *c)
 			dt_calls_stack(k, to, c, c->tid, LEVEL(note));
 		return;
 	}
+	k->met = true;
 	if (k->late || !c->note) /* otherwise on_begin() has opened them */
 		dt_calls_open_callers(k, to, c->tid);
 	if (k->last.most)
@@ -547,6 +548,18 @@ void dt_calls_free(struct calls *k)
 	dt_calls_json_free(k);
 }
 
+/* Says what the calls that were printed lack, or that there are none. */
+static void say_others(struct calls *k, int status)
+{
+	if (status == 2)
+		return;
+	if (!status && !k->met && (k->only_failed || k->choice.filter))
+		dt_cmd_fail("note: %s", k->choice.filter ? dt_cmd_none_meant : dt_cmd_none_failed);
+	free(k->shown); /* make it anew, for all functions that there are by now */
+	k->shown = dt_cmd_shown(k->reader, &k->select);
+	dt_cmd_unhooked(k->reader, k->shown, NULL);
+}
+
 int dt_cmd_calls(int argc, char **argv)
 {
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
@@ -561,10 +574,8 @@ int dt_cmd_calls(int argc, char **argv)
 			k.reader = dt_cmd_open_one(argc, argv, "calls", &needs, &status);
 		if (k.reader) {
 			status = run(&k);
-			dt_cmd_say_lost(k.reader);
-			free(k.shown); /* make it anew, for all functions that there are by now */
-			k.shown = dt_cmd_shown(k.reader, &k.select);
-			dt_cmd_unhooked(k.reader, k.shown, NULL);
+			dt_cmd_say_lost(k.reader, status);
+			say_others(&k, status);
 			if (!status && dt_cmd_unmet_patterns(k.reader, &k.select))
 				status = 1;
 			dt_reader_close(k.reader);

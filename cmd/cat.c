@@ -495,7 +495,7 @@ int dt_cmd_cat(int argc, char **argv)
 		return status;
 	status = dt_cmd_range(k.reader, &when, &range) ? print(&k, &range) : 2;
 	if (k.format != 'l')
-		dt_cmd_say_lost(k.reader);
+		dt_cmd_say_lost(k.reader, status);
 	dt_reader_close(k.reader);
 	free(k.by_address);
 	dt_pointers_free(k.pointers);

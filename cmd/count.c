@@ -276,7 +276,7 @@ static int parse(int argc, char **argv, struct dt_values *v, struct count *c, co
 int dt_cmd_count(int argc, char **argv)
 {
 	struct count c = {.keys = KEYS, .divisor = 1};
-	struct dt_values v = {.take = take, .ctx = &c};
+	struct dt_values v = {.option = "-k", .take = take, .ctx = &c};
 	const char *key = "arg";
 	int status = parse(argc, argv, &v, &c, &key);
 

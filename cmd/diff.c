@@ -478,7 +478,7 @@ int dt_cmd_diff(int argc, char **argv)
 			status = d.first ? dt_diff_first(&d) : compare(&d);
 		for (unsigned side = 0; side < 2; side++) {
 			if (d.reader[0] && d.reader[1])
-				dt_cmd_say_lost(d.reader[side]);
+				dt_cmd_say_lost(d.reader[side], status);
 			dt_reader_close(d.reader[side]);
 		}
 	}

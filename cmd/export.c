@@ -227,7 +227,7 @@ int dt_cmd_export(int argc, char **argv)
 	status = a.barrelfish ? write_dump(r, &part, a.form)
 		 : a.folder   ? write_ctf(r, &part, a.values)
 			      : write_format(r, &part, a.format, a.filter, a.values);
-	dt_cmd_say_lost(r);
+	dt_cmd_say_lost(r, status);
 	dt_reader_close(r);
 	return status;
 }

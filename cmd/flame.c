@@ -53,7 +53,7 @@ static int draw(struct dt_reader *r, const struct dt_reader_range *range, FILE *
 	} else if (s.n < 2) {
 		rc = dt_cmd_fail("there are no calls in this trace, or in this part of it");
 	} else if (words && !s.taken) {
-		rc = dt_cmd_fail("no call is one that -f means");
+		rc = dt_cmd_fail("%s", dt_cmd_none_meant);
 	} else if (off && is_empty(&s)) {
 		rc = dt_cmd_fail("no call waited in this trace, or in this part of it");
 	} else {
@@ -141,13 +141,15 @@ int dt_cmd_flame(int argc, char **argv)
 		dt_output_end(&part, false);
 		return status;
 	}
-	status = dt_cmd_range(r, &when, &range) && (!off || dt_cmd_switches(r))
-			 ? write_picture(r, &range, part.file, (unsigned)width, off, words)
-			 : 1;
-	status = dt_output_end(&part, !status);
+	status = !dt_cmd_range(r, &when, &range) ? 2
+		 : off && !dt_cmd_switches(r)
+			 ? 1
+			 : write_picture(r, &range, part.file, (unsigned)width, off, words);
+	if (dt_output_end(&part, !status) && !status)
+		status = 1;
 	if (!status && unnamed)
 		dt_cmd_fail("wrote %s", output);
-	dt_cmd_say_lost(r);
+	dt_cmd_say_lost(r, status);
 	dt_reader_close(r);
 	return status;
 }

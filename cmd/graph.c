@@ -444,7 +444,7 @@ int dt_cmd_graph(int argc, char **argv)
 			 : k.reader ? dt_graph_run(&k, argv + optind, argc - optind)
 				    : dt_cmd_fail("%s", e.text);
 		if (k.reader)
-			dt_cmd_say_lost(k.reader);
+			dt_cmd_say_lost(k.reader, status);
 		dt_reader_close(k.reader);
 	}
 out:

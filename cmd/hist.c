@@ -275,7 +275,7 @@ static int parse(int argc, char **argv, struct dt_values *v, struct hist *h, con
 int dt_cmd_hist(int argc, char **argv)
 {
 	struct hist h = {.width = 1};
-	struct dt_values v = {.take = take, .ctx = &h};
+	struct dt_values v = {.option = "--value", .take = take, .ctx = &h};
 	const char *value = NULL;
 	int status = parse(argc, argv, &v, &h, &value), failed;
 

@@ -16,6 +16,7 @@
 #include "process/library.h"
 #include "process/limits.h"
 #include "process/rights.h"
+#include "symbols/pattern.h"
 
 static const struct {
 	const char *name;
@@ -66,6 +67,19 @@ static void help(FILE *f)
 		   "  make CFLAGS=\"$(pkg-config --cflags devtrace) -O2 -g\"\n");
 }
 
+/* For a program that is not found: it may be a command, mistyped. */
+static void note_near(const char *word)
+{
+	char names[DT_NEAR_TEXT];
+	struct dt_near near;
+
+	dt_near_start(&near, word);
+	for (size_t i = 0; i < COMMANDS; i++)
+		dt_near_offer(&near, command[i].name);
+	dt_near_text(&near, names);
+	dt_cmd_meant_near(word, names);
+}
+
 static int run(int argc, char **argv)
 {
 	static char own[] = "devtrace"; /* how getopt's messages begin, too */
@@ -76,6 +90,7 @@ static int run(int argc, char **argv)
 			dt_cmd_meant_of(command[i].name, argc - 2, argv + 2);
 			return command[i].run(argc - 1, argv + 1);
 		}
+	note_near(argv[1]);
 	argv[0] = own;
 	return dt_cmd_run(argc, argv);
 }

@@ -43,6 +43,15 @@ void dt_cmd_meant_of(const char *name, int argc, char **argv)
 		 words);
 }
 
+void dt_cmd_meant_near(const char *word, const char *names)
+{
+	char *program = *names ? dt_launch_search(word) : NULL;
+
+	if (*names && !program)
+		snprintf(hint, sizeof(hint), ", nor is it a command of devtrace%.*s", WORDS, names);
+	free(program);
+}
+
 const char *dt_cmd_meant_hint(void)
 {
 	return hint;

@@ -157,8 +157,13 @@ bool dt_cmd_time(struct dt_reader *r, const char *text, uint64_t *ticks)
 bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o,
 		  struct dt_reader_range *range)
 {
-	return (!o->from || dt_cmd_time(r, o->from, &range->from)) &&
-	       (!o->to || dt_cmd_time(r, o->to, &range->to));
+	if ((o->from && !dt_cmd_time(r, o->from, &range->from)) ||
+	    (o->to && !dt_cmd_time(r, o->to, &range->to)))
+		return false;
+	if (!o->from || !o->to || range->from <= range->to)
+		return true;
+	dt_cmd_fail("--from %s is after --to %s: nothing is between", o->from, o->to);
+	return false;
 }
 
 struct dt_filter *dt_cmd_filter(struct dt_reader *r, const char *words)
@@ -196,6 +201,11 @@ void dt_cmd_filter_free(struct dt_filter *f)
 			    name);
 	dt_filter_free(f);
 }
+
+const char dt_cmd_none_failed[] =
+	"no call is known to have failed; that is known of functions with a "
+	"prototype, and of traces since 2026-11-27";
+const char dt_cmd_none_meant[] = "no call is one that -f means";
 
 void dt_cmd_say_filtered(uint64_t taken, uint64_t all)
 {
@@ -399,18 +409,21 @@ void dt_cmd_say_unseen(struct dt_reader *r)
 	dt_lost_switches_free(&lost);
 }
 
-void dt_cmd_say_records_lost(struct dt_reader *r)
+void dt_cmd_say_records_lost(struct dt_reader *r, int status)
 {
 	struct dt_summary s;
 
+	if (status == 2)
+		return;
 	if (!dt_reader_summary(r, &s, NULL) && s.lost)
 		dt_cmd_fail("note: %llu records were lost while this was recorded",
 			    (unsigned long long)s.lost);
 	dt_cmd_say_unseen(r);
 }
 
-void dt_cmd_say_lost(struct dt_reader *r)
+void dt_cmd_say_lost(struct dt_reader *r, int status)
 {
-	dt_cmd_say_records_lost(r);
-	dt_cmd_say_left_out(r);
+	dt_cmd_say_records_lost(r, status);
+	if (status != 2)
+		dt_cmd_say_left_out(r);
 }

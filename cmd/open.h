@@ -64,6 +64,9 @@ bool dt_cmd_filter_has_text(const struct dt_filter *f);
 /* Frees it; says if it has asked about texts of which the trace has none. f may be NULL. */
 void dt_cmd_filter_free(struct dt_filter *f);
 
+/* What is said where there is no call that --failed or -f means. */
+extern const char dt_cmd_none_failed[], dt_cmd_none_meant[];
+
 /* Says on stderr how many calls a filter leaves out, if any. */
 void dt_cmd_say_filtered(uint64_t taken, uint64_t all);
 
@@ -76,7 +79,8 @@ struct dt_range_options {
 	const char *from, *to;
 };
 
-/* Sets the bounds of `range' that were given. False: an error has been reported. */
+/* Sets the bounds of `range' that were given. False: a bound is no time, or the first is after the
+ * second, which has been reported. */
 bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o,
 		  struct dt_reader_range *range);
 
@@ -94,12 +98,16 @@ bool dt_cmd_costs(const struct dt_reader *r, double *cost);
 
 /* Says how many calls are missing because a filter did not want them while recording. */
 void dt_cmd_say_left_out(struct dt_reader *r);
-/* Says on stderr, in one line, how many records were lost, if any were; dt_cmd_say_lost() also what
- * dt_cmd_say_left_out() says; both also what dt_cmd_say_unseen() does. */
-void dt_cmd_say_records_lost(struct dt_reader *r);
+/*
+ * Says on stderr, in one line, how many records were lost, if any were; dt_cmd_say_lost() also what
+ * dt_cmd_say_left_out() says; both also what dt_cmd_say_unseen() does. status: of the command so
+ * far. Where it is 2 the command was not given right, so that nothing is shown that the losses
+ * would concern, and nothing is said.
+ */
+void dt_cmd_say_records_lost(struct dt_reader *r, int status);
 /* Says on stderr, a line each, what waits and cpu are not right by: for how long context switches
  * are missing, and for how long a hypervisor had the processors; if so. */
 void dt_cmd_say_unseen(struct dt_reader *r);
-void dt_cmd_say_lost(struct dt_reader *r);
+void dt_cmd_say_lost(struct dt_reader *r, int status);
 
 #endif

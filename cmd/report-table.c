@@ -311,10 +311,8 @@ void dt_report_print_table(struct report *o, const struct dt_stats_row *row, siz
 	for (size_t i = 0; i < n && (!o->rows || i < o->rows); i++)
 		print_row(&with, &w, &row[i]);
 	if (!n)
-		puts(o->failed
-			     ? "no call is known to have failed; that is known of functions with a "
-			       "prototype, and of traces since 2026-11-27"
-		     : o->choice.filter ? "no call is one that -f means"
+		puts(o->failed		? dt_cmd_none_failed
+		     : o->choice.filter ? dt_cmd_none_meant
 					: "no calls");
 	with.run = o->run;
 	dt_report_run_print(&with, &o->run);

@@ -568,7 +568,7 @@ int dt_cmd_report(int argc, char **argv)
 			status = dt_report_fleet(&o, argv[optind]);
 		else if ((r = dt_cmd_open_one(argc, argv, "report", NULL, &status))) {
 			status = report(r, &o);
-			dt_cmd_say_lost(r);
+			dt_cmd_say_lost(r, status);
 			dt_reader_close(r);
 		}
 	}

@@ -230,7 +230,7 @@ static void run_printing(const struct sum *o, pid_t parent)
 	formats.reader = r;
 	dt_sum_table_names(&of.how, &formats);
 	status = print_live(r, &of, o->of.pidfd);
-	dt_cmd_say_records_lost(r);
+	dt_cmd_say_records_lost(r, status);
 	exit(status);
 }
 
@@ -457,7 +457,7 @@ int dt_cmd_sum(int argc, char **argv)
 			 : o.live ? print_live(r, &o, live.process)
 				  : print_made(r, &o, false);
 		dt_formats_free(&formats);
-		dt_cmd_say_records_lost(r);
+		dt_cmd_say_records_lost(r, status);
 		dt_reader_close(r);
 	}
 	if (live.name)

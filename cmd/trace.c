@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Running a tracing session from the command line, from its beginning to its end. */
 #include "cmd/debug-files.h"
+#include "cmd/meant.h"
 #include "cmd/open.h"
 #include "cmd/trace.h"
 
@@ -368,7 +369,9 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		return 2;
 	}
 	path = dt_launch_find(argv[0], c->options.follow, &has_sleds, &e);
-	if (!path || read_apart(c, &e) < 0) {
+	if (!path)
+		return dt_cmd_fail("%s%s", e.text, dt_cmd_meant_hint());
+	if (read_apart(c, &e) < 0) {
 		free(path);
 		return complain(e.text);
 	}

@@ -3,6 +3,7 @@
 
 #include "analyse/meanings.h"
 #include "cmd/open.h"
+#include "core/error.h"
 #include "filter/unmet.h"
 
 struct teller {
@@ -55,6 +56,18 @@ bool dt_cmd_unmet_patterns(const struct dt_reader *r, const struct dt_selection 
 		adding += !s->pattern[i].remove;
 	dt_unmet_patterns(&u, s);
 	return adding && t.said == adding;
+}
+
+bool dt_cmd_unmet_value(const struct dt_reader *r, struct dt_selection *s, const char *name,
+			size_t n, const char *option)
+{
+	struct dt_meanings m = dt_meanings_of(r);
+	struct teller t = {.option = option};
+	struct dt_unmet u = unmet_of(r, &m, &t);
+	char own[256];
+
+	dt_format(own, sizeof(own), "%.*s", (int)n, name);
+	return !dt_unmet_value(&u, s, own);
 }
 
 /* Says which numbers no thread of the trace has, or no process that has threads. */

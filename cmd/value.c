@@ -168,6 +168,13 @@ static int take_span(struct file_pass *k, const struct dt_span *s)
 	return 0;
 }
 
+/* Says so if the value is an argument that no function has; returns whether that is so. */
+static bool is_unmet(struct dt_values *v, const struct dt_reader *r)
+{
+	return !v->durations && !v->value.result && !v->value.argument &&
+	       dt_cmd_unmet_value(r, &v->select, v->value.name, v->value.name_length, v->option);
+}
+
 static int run_file(struct dt_values *v, struct dt_reader *r)
 {
 	struct file_pass k = {.v = v, .reader = r};
@@ -178,7 +185,7 @@ static int run_file(struct dt_values *v, struct dt_reader *r)
 
 	if (!dt_cmd_range(r, &v->when, &range))
 		return 2;
-	if (dt_cmd_unmet_patterns(r, &v->select))
+	if (dt_cmd_unmet_patterns(r, &v->select) || is_unmet(v, r))
 		return 1;
 	rc = dt_reader_start(r, &range, &e);
 	while (!rc && (rc = dt_reader_next(r, &s, &e)) > 0)
@@ -269,7 +276,7 @@ static int run_calls(struct dt_values *v, struct dt_reader *r)
 		return 2;
 	if (v->filter)
 		dt_cmd_unmet_filter(r, k.choice.filter);
-	if (dt_cmd_unmet_patterns(r, &v->select)) {
+	if (dt_cmd_unmet_patterns(r, &v->select) || is_unmet(v, r)) {
 		dt_cmd_filter_free(k.choice.filter);
 		return 1;
 	}
@@ -418,7 +425,7 @@ int dt_values_run(struct dt_values *v, int argc, char **argv, const char *comman
 	if (!r)
 		return status;
 	status = v->durations || v->filter ? run_calls(v, r) : run_file(v, r);
-	dt_cmd_say_lost(r);
+	dt_cmd_say_lost(r, status);
 	dt_reader_close(r);
 	return status;
 }

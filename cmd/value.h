@@ -43,6 +43,7 @@ struct dt_values {
 	struct dt_range_options when;
 	const char *filter;    /* only calls that these words mean; NULL: all */
 	const char *symbols;   /* path of a file with symbols, for a text trace; or NULL */
+	const char *option;    /* that the value is named by */
 	struct dt_needs needs; /* what the command needs apart from the trace */
 	bool durations; /* take, instead of values, the calls' durations in ns, where known */
 	int (*take)(void *ctx, uint32_t pid, struct dt_number v); /* -1: out of memory */

@@ -80,6 +80,27 @@ static bool has_argument(const struct dt_function_info *info, const char *name,
 	return has;
 }
 
+bool dt_unmet_value(const struct dt_unmet *u, struct dt_selection *s, const char *name)
+{
+	struct dt_near near;
+	bool met = false, any = false;
+
+	dt_near_start(&near, name);
+	for (uint32_t i = 1; i < u->rows && !met; i++) {
+		const struct dt_function_info *info = function_of(u, i);
+		const char *module =
+			info ? u->meanings->module(u->meanings->ctx, info->module) : NULL;
+
+		if (!info || (s->n && !dt_selection_named(s, module, info->name, info->others)))
+			continue;
+		any = true;
+		met = has_argument(info, name, &near);
+	}
+	if (any && !met)
+		say(u, "no function that was recorded has an argument", name, &near, "");
+	return met || !any;
+}
+
 /* Looks for an argument of that name among the functions that a filter wants; f NULL: all. */
 static void look_for_argument(const struct dt_unmet *u, struct dt_filter *f, const char *name,
 			      bool sum)

@@ -23,6 +23,10 @@ void dt_unmet_patterns(const struct dt_unmet *u, const struct dt_selection *s);
  * function is known at all. */
 void dt_unmet_filter(const struct dt_unmet *u, struct dt_filter *f);
 
+/* Says so if no function that s means (all, if it has no pattern) has an argument of that name;
+ * returns whether one has, or none is known at all. */
+bool dt_unmet_value(const struct dt_unmet *u, struct dt_selection *s, const char *name);
+
 /* The same of a sum's value and keys. filter: of the sum's `if'; NULL: there is none. */
 void dt_unmet_sum(const struct dt_unmet *u, const struct dt_sums_words *w,
 		  struct dt_filter *filter);

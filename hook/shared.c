@@ -90,8 +90,8 @@ static int check_size(uint64_t bytes, unsigned cores, uint64_t ring_size, struct
 	uint64_t room;
 
 	if (!dt_ring_size_is_valid(ring_size))
-		return dt_fail(e, "a ring has %lu KiB: it must be a power of two from 64K to 1G",
-			       (unsigned long)(ring_size >> 10));
+		return dt_fail(e, "a ring of %lu bytes: it must be a power of two from 64K to 1G",
+			       (unsigned long)ring_size);
 	/* before gigabytes are taken that no process could map */
 	if (bytes >= 1ull << 31)
 		return dt_fail(e,

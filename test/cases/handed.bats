@@ -108,6 +108,81 @@ setup_file() {
 		end taker
 		.section .note.GNU-stack, "", @progbits
 	S
+	# read only behind a jump backwards; by a function that calls itself first; behind twelve jumps
+	{
+		sed '/^begin at_once/,/^end taker/d; /note.GNU-stack/d' handed.S
+		cat <<-'S'
+			begin to_turned
+				fill	%rsi
+				release
+				jmp	turned
+			end to_turned
+			begin turned
+				jmp	2f
+			1:	add	(%rsi, %rcx, 8), %rax
+				inc	%ecx
+				cmp	$8, %ecx
+				jne	1b
+				ret
+			2:	xor	%eax, %eax
+				xor	%ecx, %ecx
+				jmp	1b
+			end turned
+			begin to_itself
+				fill	%rsi
+				release
+				jmp	itself
+			end to_itself
+			begin itself
+				test	%rsi, %rsi
+				je	3f
+				jmp	turned
+			3:	call	itself
+				ret
+			end itself
+			begin to_deep
+				fill	%rsi
+				release
+				jmp	deep1
+			end to_deep
+			.macro deep from to
+			begin deep\from
+				add	$0, %rdi
+				jmp	\to
+			end deep\from
+			.endm
+			deep 1 deep2
+			deep 2 deep3
+			deep 3 deep4
+			deep 4 deep5
+			deep 5 deep6
+			deep 6 deep7
+			deep 7 deep8
+			deep 8 deep9
+			deep 9 deep10
+			deep 10 deep11
+			deep 11 deep12
+			deep 12 turned
+			.section .note.GNU-stack, "", @progbits
+		S
+	} >loops.S
+	cat >loops.c <<-'C'
+		#include <stdio.h>
+		unsigned long to_turned(unsigned long), to_itself(unsigned long), to_deep(unsigned long);
+		int main(void)
+		{
+			unsigned long sum[3] = {0};
+			for (unsigned long i = 0; i < 1000; i++) {
+				sum[0] += to_turned(i);
+				sum[1] += to_itself(i);
+				sum[2] += to_deep(i);
+			}
+			for (int i = 0; i < 3; i++)
+				printf("%lu\n", sum[i]);
+			return 0;
+		}
+	C
+	gcc -O2 -o loops loops.c loops.S
 	cat >main.c <<-'C'
 		#include <stdio.h>
 		unsigned long at_once(unsigned long), kept(unsigned long), by_way(unsigned long);
@@ -166,4 +241,21 @@ setup() {
 		grep -q "$f.*it is jumped to with an address in a frame" list || { cat list; false; }
 	done
 	[ "$("$dt" sql -n t.db "SELECT function, count(*) FROM records WHERE kind = 'E' AND function <> 'main' GROUP BY 1 ORDER BY 1" | xargs)" = "argument 1000 cleared 1000 leaf 1000 none 2000 second 1000 unused 1000" ]
+}
+
+@test "handed: a use is found behind a jump backwards, a call of itself, twelve jumps" {
+	[ "$(./loops | xargs)" = "4080000 4080000 4080000" ]
+	"$dt" record -o t.db -F 'loops:*' ./loops >traced 2>err
+	[ "$(xargs <traced)" = "4080000 4080000 4080000" ]
+	for f in turned itself deep1 deep7 deep12; do
+		"$dt" record -o t.db -F main -F $f ./loops >traced 2>err || true
+		[ "$(xargs <traced)" = "4080000 4080000 4080000" ]
+	done
+	"$dt" list -v loops >list
+	for f in to_turned to_itself to_deep; do
+		grep -q "$f.*it jumps on with an address in its own frame" list || { cat list; false; }
+	done
+	for f in turned itself deep1 deep12; do
+		grep -q "$f.*it is jumped to with an address in a frame" list || { cat list; false; }
+	done
 }

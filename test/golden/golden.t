@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every command that reads traces, with every option, prints of two made-up traces what it printed before.
+"""Every command that reads traces, with every option, prints of five made-up traces what it printed before.
 
 What is right is for other tests to know. This one finds out what a change has changed that nobody meant to: each of its
 outputs was looked at when it came in. Of a long output the first lines are kept, and a checksum of the whole.
@@ -26,23 +26,24 @@ BUILD = os.environ.get('DEVTRACE_BUILD') or os.path.join(HERE, '..', '..', 'buil
 DEVTRACE = os.path.abspath(os.path.join(BUILD, 'devtrace'))
 WRITETRACE = os.path.abspath(os.path.join(HERE, '..', '..', 'build', 'test', 'tool', 'writetrace'))
 LINES = 30
+TRACES = ('plain', 'rich', 'deep', 'alpha', 'beta')
 
 
-def shown(data):
+def shown(data, room):
     """What is kept of an output."""
-    text = data.decode('utf-8', 'backslashreplace').replace('\r', '')
+    text = data.decode('utf-8', 'backslashreplace').replace('\r', '').replace(room, 'ROOM')
     lines = text.split('\n')
     if len(lines) <= 2 * LINES and len(text) < 6000:
         return text
-    digest = hashlib.sha256(data).hexdigest()[:20]
+    digest = hashlib.sha256(data.replace(room.encode(), b'ROOM')).hexdigest()[:20]
     return '\n'.join(line[:300] for line in lines[:LINES]) + f'\n[{len(lines)} lines, {len(data)} bytes: {digest}]\n'
 
 
 def run(command, cwd):
     env = {**os.environ, 'PATH': ':'.join([os.path.dirname(DEVTRACE), HERE, os.environ['PATH']]), 'TZ': 'UTC', 'LC_ALL': 'C.UTF-8'}
-    done = subprocess.run(['bash', '-c', command], cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
-    said = ''.join('! ' + line + '\n' for line in shown(done.stderr).rstrip('\n').split('\n')) if done.stderr else ''
-    text = shown(done.stdout)
+    done = subprocess.run(['bash', '-c', command], cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
+    said = ''.join('! ' + line + '\n' for line in shown(done.stderr, cwd).rstrip('\n').split('\n')) if done.stderr else ''
+    text = shown(done.stdout, cwd)
     return text + ('\n' if text and not text.endswith('\n') else '') + said + (f'[exit status {done.returncode}]\n' if done.returncode else '')
 
 
@@ -57,13 +58,13 @@ def main():
                 expected[command] = text
     d = tempfile.mkdtemp()
     try:
-        for name in ('plain', 'rich'):
+        for name in TRACES:
             subprocess.run([WRITETRACE, f'{name}.db'], cwd=d, input=getattr(traces, name)(), text=True, check=True)
         got = {}
         for command in commands:
             # what one leaves in the file is not for the next
             with tempfile.TemporaryDirectory(dir=d) as room:
-                for name in ('plain', 'rich'):
+                for name in TRACES:
                     shutil.copy(os.path.join(d, f'{name}.db'), room)
                 got[command] = run(command, room)
     finally:

@@ -4,6 +4,9 @@
 plain(): one thread, a call of everything that a signature can say, ended in every way.
 rich(): a walk of chance through calls in two processes with five threads on three cores and the shared ring: switches,
 messages, events, points, tail calls, jumps out, losses, a pause, a change, waits.
+deep(): every switch of four threads on two cores, wake-ups with the kernel's stacks, interrupts, calls that fail, names
+that are alike, a loss of switches, a process that executes another program.
+alpha(), beta(): a client and a server on two machines whose clocks differ by 5 s and 50 ppm.
 """
 
 FUNCTIONS = [
@@ -148,3 +151,97 @@ def rich():
         if step == 350:
             head.append(f'hold 101 {t + 1} {t + 900} modules')
     return '\n'.join(head + out) + '\n'
+
+
+def deep():
+    c = Chance(20261129)
+    head = ['clock 500 1000 1700000000000000000', 'clock 2000500 1001000 1700000000001000000', 'meta cores 2', 'meta host deep',
+            'meta record_ticks 30.0', 'process 100 1 600 0 0 /usr/bin/server server --port 80', 'function main argc:i4@0,argv:p@1;i4@0', 'function serve fd:i4@0,length:u8@1;i8@0', 'function parse n:u4@0;i4@0',
+            'function read fd:i4@0,buffer:p@1,length:u8@2;i8@0', 'function futex word:p@0;i4@0', 'function lock m:p@0;i4@0',
+            'function std::map<int,std::string>::find k:i4@0;p@0', 'function std::map<int,long>::find k:i4@0;p@0',
+            'process 501 100 700 1900000 256 /usr/bin/worker worker', 'in 501', 'module 0x400000 0x500000 /usr/bin/worker',
+            'function main argc:i4@0,argv:p@1;i4@0', 'function work ;i4@0',
+            'in 100', 'exec 90000', 'thread 100 server', 'thread 502 pool/1', 'thread 503 pool/2', 'in 501', 'thread 501 worker', 'in 100', 'kinds',
+            'function do_futex', 'function ret_from_irq', 'function timer_tick',
+            'waker 502 100 0 0 futex 1 pool/1', 'waker 0 0 2 0 timer_tick 2 swapper', 'waker 503 100 1 1 ret_from_irq 0 pool/2',
+            'stack do_futex futex lock', 'stack timer_tick ret_from_irq']
+    threads, names = [100, 501, 502, 503], ['serve', 'parse', 'read', 'futex', 'lock', 'std::map<int,std::string>::find', 'std::map<int,long>::find']
+    on, stack, preempted, out, t = {0: 100, 1: 501}, {tid: [] for tid in threads}, {}, [], 1000
+
+    def switch(core, tid, could):
+        nonlocal t
+        out.append(f'at {core} {tid}')
+        out.append(f'flags {0x40 if could else 0}')
+        out.append(f'S switch 0 {t} {tid} 0 0 {on[core] | could << 32}')
+        out.append('flags 0')
+        on[core] = tid
+        t += 1 + c(40)
+
+    for core in on:
+        out.append(f'at {core} {on[core]}')
+        out.append(f'S switch 0 {t} {on[core]} 0 0 0')
+        t += 3
+    for step in range(900):
+        core = c(2)
+        t += 20 + c(1500)
+        if c(4) == 0 or on[core] == 0xffffffff: # another thread, or none
+            free = [tid for tid in threads if tid not in on.values()]
+            to = free[c(len(free))] if c(5) else 0xffffffff
+            if to != on[core]:
+                if to != 0xffffffff and c(2):
+                    out.append(f'at {core} {to}')
+                    out.append(f'W wake {1 << 63 | 1 + c(3)} {t}')
+                    t += 5 + c(60)
+                switch(core, to, int(c(3) == 0 and on[core] != 0xffffffff))
+            continue
+        tid = on[core]
+        s, top = stack[tid], 0x7f0000000000 + 0x100000 * tid
+        out.append(f'at {core} {tid}')
+        if step in (333, 640):
+            out.append(f'unseen {2 + step % 3} {t - 3000}')
+        if c(20) == 0: # an interrupt, in which a function is called
+            out += ['flags 64', f'E timer_tick {0xffffc90000000000 - 64 * core} {t}', f'X timer_tick {0xffffc90000000000 - 64 * core} {t + 60} 0', 'flags 0']
+            t += 90
+        if not s:
+            name = 'main' if tid in (100, 501) and c(2) else 'work' if tid == 501 else names[0]
+            s.append((name, top))
+            out.append(f'E {name} {top} {t} {c(9)} {c(4000)}')
+        elif (c(100) < 52 and len(s) < 7):
+            name = names[1 + c(6)]
+            sp = s[-1][1] - 32 - 16 * c(2)
+            s.append((name, sp))
+            out.append(f'E {name} {sp} {t} {c(7)} {0x7f0000000000 + c(99)} {c(5) * 1024} 0')
+        else:
+            name, sp = s.pop()
+            failed = c(6) == 0
+            result = 2**64 - 1 if failed and name in ('read', 'serve') else 0 if 'find' in name and failed else c(3000)
+            out.append(f'X {name} {sp} {t} {result} 0 0 {2 + c(3) if failed else 0}')
+    return '\n'.join(head + out) + '\n'
+
+
+def host(name, clock):
+    """A hundred questions of alpha's, a millisecond each, which beta answers; where clock tells the ticks of alpha's time."""
+    c, out = Chance(5), []
+    out += [f'meta host {name}', f'meta boot_id {name}', f'process 100 1 {clock(500)} 0 0 /bin/{name} {name} -v']
+    out += [f'clock {clock(t)} {clock(t) + 77 * 10**9} {17 * 10**17 + t}' for t in (0, 2 * 10**8)]
+    out += ['function ask i:i4@0;i4@0', 'function answer i:i4@0;i4@0', f'thread {100 if name == "alpha" else 200} {name}', 'kinds', f'at 0 {100 if name == "alpha" else 200}']
+    t = 10**6
+    for n in range(1, 101):
+        there, back = 20000 + c(9000), 20000 + c(9000)
+        sent, got, told, heard = t, t + there, t + there + 9000 + c(5000), t + there + 15000 + back
+        if name == 'alpha':
+            out += [f'E ask 0x7000 {clock(sent - 400)} {n}', f'M ask 0x6ff8 {clock(sent)} {0xea << 56 | 5 << 12 | n}',
+                    f'N ask 0x6ff8 {clock(heard)} {0xeb << 56 | 6 << 12 | n}', f'X ask 0x7000 {clock(heard + 500)} {n * n}']
+        else:
+            out += [f'N answer 0x8ff8 {clock(got)} {0xeb << 56 | 5 << 12 | n}', f'E answer 0x9000 {clock(got + 300)} {n}',
+                    f'X answer 0x9000 {clock(told - 200)} {n * n}', f'M answer 0x8ff8 {clock(told)} {0xea << 56 | 6 << 12 | n}']
+        t += 10**6 + c(5000)
+    return '\n'.join(out) + '\n'
+
+
+def alpha():
+    return host('alpha', lambda t: t)
+
+
+def beta():
+    return host('beta', lambda t: round(t * 1.00005) + 5 * 10**9)
