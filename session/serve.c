@@ -164,6 +164,21 @@ static bool try_again(struct dt_session *s, struct dt_target *t, const struct dt
 }
 
 /*
+ * Says so if the message comes from a child of vfork, in which nothing can be planted: the thread
+ * that waits for it is in the kernel and does not stop. What the child has loaded is hooked at the
+ * next change of its parent's modules.
+ */
+static void note_shared(struct dt_session *s, const struct dt_request *q)
+{
+	if (dt_process_shares_memory(s, (pid_t)q->pid) && !s->results.note[0])
+		dt_format(s->results.note, sizeof(s->results.note),
+			  "process %d, a child of vfork of process %d, has loaded or unloaded "
+			  "libraries: what is called of these is not recorded until its parent "
+			  "loads one",
+			  (int)q->pid, (int)q->ppid);
+}
+
+/*
  * Deals with a message that the modules of a process have changed. False: it can not be done now.
  */
 static bool modules_changed(struct dt_session *s, const struct dt_shared *m,
@@ -177,6 +192,8 @@ static bool modules_changed(struct dt_session *s, const struct dt_shared *m,
 		adopt(s, m, q);
 		t = dt_session_find(s, (pid_t)q->pid);
 	}
+	if (!t)
+		note_shared(s, q);
 	if (!t || !t->area)
 		return true;
 	quiet = tasks(t->pid) == 1;

@@ -275,3 +275,41 @@ counted() {
 	done
 	skip "others begin processes all the time"
 }
+
+@test "a library that a child of vfork loads is said to be missing, and is recorded once its parent loads another" {
+	cat >"$dir/vloads.c" <<-'C'
+		#define _GNU_SOURCE
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		__attribute__((noinline)) int mine(int n) { __asm__ volatile("" : "+r"(n)); return n + 2; }
+		int main(void)
+		{
+			int (*volatile f)(int) = NULL;
+			pid_t child = vfork();
+			int status;
+			if (child == 0) {
+				f = (int (*)(int))dlsym(dlopen("./first.so", RTLD_NOW), "first");
+				for (int k = 0; k < 100; k++)
+					f(mine(k));
+				_exit(0);
+			}
+			waitpid(child, &status, 0);
+			dlopen("./second.so", RTLD_NOW);
+			for (int k = 0; k < 50; k++)
+				mine(f(k));
+			printf("%d\n", status);
+			return 0;
+		}
+	C
+	echo 'int first(int n) { return n + 1; }' >"$dir/first.c"
+	cd "$dir"
+	gcc -O1 -fPIC -shared -o first.so first.c
+	gcc -O1 -fPIC -shared -o second.so -x c - <<<'int second;'
+	gcc -O1 -o vloads vloads.c
+	"$dt" record -o t.db -F 'vloads:mine' -F 'first.so:*' ./vloads >out 2>err
+	[ "$(cat out)" = 0 ]
+	grep -q 'a child of vfork of process [0-9]*, has loaded or unloaded libraries: what is called of these is not recorded' err
+	[ "$("$dt" sql -c -n t.db "SELECT function, count(*) FROM records WHERE kind = 'E' GROUP BY 1 ORDER BY 1" | tr -d '\r' | xargs)" = "first,50 mine,150" ]
+}
