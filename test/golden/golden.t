@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every command that reads traces, with every option, prints of five made-up traces what it printed before.
+"""Every command that reads traces, with every option, prints of six made-up traces what it printed before.
 
 What is right is for other tests to know. This one finds out what a change has changed that nobody meant to: each of its
 outputs was looked at when it came in. Of a long output the first lines are kept, and a checksum of the whole.
@@ -26,7 +26,7 @@ BUILD = os.environ.get('DEVTRACE_BUILD') or os.path.join(HERE, '..', '..', 'buil
 DEVTRACE = os.path.abspath(os.path.join(BUILD, 'devtrace'))
 WRITETRACE = os.path.abspath(os.path.join(HERE, '..', '..', 'build', 'test', 'tool', 'writetrace'))
 LINES = 30
-TRACES = ('plain', 'rich', 'deep', 'alpha', 'beta')
+TRACES = ('plain', 'rich', 'deep', 'alpha', 'beta', 'lossy')
 
 
 def shown(data, room):

@@ -245,3 +245,37 @@ def alpha():
 
 def beta():
     return host('beta', lambda t: round(t * 1.00005) + 5 * 10**9)
+
+
+def lossy():
+    """Records lost where they can be: before a core's first, between, behind its last; of one source only; of a core that has no other."""
+    return '''clock 0 0 1700000000000000000
+clock 2000000 1000000 1700000000001000000
+meta cores 3
+thread 1 main
+thread 2 other
+function f a:i4@0;i4@0
+function g ;v
+at 0 1
+lost 2
+E f 0x1000 1000 1
+E g 0x0f00 1100
+lost 3
+X f 0x1000 2000 2
+E f 0x1000 3000 1
+X f 0x1000 4000 2
+at 1 2
+E f 0x2000 1500 5
+lose 4 1600
+E g 0x1f00 2500
+X g 0x1f00 2600
+X f 0x2000 2700 6
+E f 0x2000 2800 7
+at 2 2
+lost 5
+X f 0x2000 5000 8
+E g 0x2000 5100
+X g 0x2000 5200
+at 1 2
+lost 6
+'''
