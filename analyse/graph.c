@@ -432,6 +432,20 @@ static bool start(struct reading *k, struct dt_graph *g)
 	return !k->failed;
 }
 
+/* Returns what shares are parts of: see struct dt_graph. */
+static uint64_t all_time(const struct dt_graph_tree *t)
+{
+	uint64_t self = 0, outer = 0;
+
+	for (uint32_t i = 1; i < t->way.n; i++) {
+		if (t->way.node[i].again)
+			continue;
+		self += t->sum[i].self;
+		outer += t->way.node[i].parent ? 0 : t->sum[i].total;
+	}
+	return self > outer ? self : outer;
+}
+
 int dt_graph_read(struct dt_graph *g, struct dt_reader *r, const struct dt_reader_range *range,
 		  struct dt_error *e)
 {
@@ -444,8 +458,8 @@ int dt_graph_read(struct dt_graph *g, struct dt_reader *r, const struct dt_reade
 		rc = dt_fail(e, "out of memory");
 	for (size_t i = 0; i < k.trees && !rc; i++)
 		fold(k.tree[i]);
-	for (uint32_t i = 1; i < g->whole.way.n && !rc; i++)
-		g->self += g->whole.way.node[i].again ? 0 : g->whole.sum[i].self;
+	if (!rc)
+		g->all = all_time(&g->whole);
 	free(k.tree);
 	free(k.frame);
 	free(k.place);

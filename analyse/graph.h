@@ -61,7 +61,11 @@ struct dt_graph {
 	struct dt_graph_tree *below; /* by focus: its calls, and what they call */
 	struct dt_graph_tree
 		*above; /* by focus: in these trees, a node is called by its children */
-	uint64_t self;	/* self time of all calls: shares are parts of this */
+	/*
+	 * ticks, which shares are parts of: the self time of all calls; or the time of those that
+	 * have no caller, where that is more, since calls of unknown time are inside
+	 */
+	uint64_t all;
 };
 
 /* Reads a range of the trace. Returns -1 on error; the caller calls dt_graph_free() in any case. */

@@ -85,13 +85,13 @@ static void print_left_out(const struct drawing *d, uint32_t function)
 /* Prints a function's box, which is the darker the greater its self time is. */
 static void print_box(const struct drawing *d, uint32_t function, const struct dt_graph_sum *s)
 {
-	double part = dt_graph_share(s->self, d->k->graph.self) / 100;
+	double part = dt_graph_share(s->self, d->k->graph.all) / 100;
 
 	printf("\tf%u [label=\"", function);
 	print_quoted(dt_graph_name_of(d->k, function));
 	printf("\\n%llu calls\\ntotal", (unsigned long long)s->calls);
 	dt_table_time(d->k->reader, s->total);
-	printf(" (%.1f %%)\\nself", dt_graph_share(s->total, d->k->graph.self));
+	printf(" (%.1f %%)\\nself", dt_graph_share(s->total, d->k->graph.all));
 	dt_table_time(d->k->reader, s->self);
 	print_left_out(d, function);
 	printf("\", fillcolor=\"0.08 %.3f 1.0\"];\n", part > 1	    ? 1.0
@@ -101,7 +101,7 @@ static void print_box(const struct drawing *d, uint32_t function, const struct d
 
 static void print_arrow(const struct drawing *d, const struct edge *x)
 {
-	double part = dt_graph_share(x->total, d->k->graph.self) / 100;
+	double part = dt_graph_share(x->total, d->k->graph.all) / 100;
 
 	printf("\tf%u -> f%u [label=\"%llu\\n", x->from, x->to, (unsigned long long)x->calls);
 	if (x->total)
@@ -144,7 +144,7 @@ static void print_drawing(struct drawing *d)
 int dt_graph_draw(struct graph *k)
 {
 	const struct dt_graph *g = &k->graph;
-	struct drawing d = {.k = k, .of = g->self};
+	struct drawing d = {.k = k, .of = g->all};
 	size_t room = g->whole.way.n + 1;
 
 	if (g->focuses)

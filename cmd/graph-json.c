@@ -80,7 +80,7 @@ static void print_tree(struct graph *k, const struct branch *b, uint32_t parent,
 
 void dt_graph_print_json(struct graph *k)
 {
-	const struct branch whole = {&k->graph.whole, "node", 0, k->graph.self};
+	const struct branch whole = {&k->graph.whole, "node", 0, k->graph.all};
 
 	if (!k->graph.focuses)
 		print_tree(k, &whole, 0, 1);
@@ -92,7 +92,7 @@ void dt_graph_print_json(struct graph *k)
 
 		dt_object_begin("function");
 		put_host(k);
-		print_sum(k, f, &s, k->graph.self, true);
+		print_sum(k, f, &s, k->graph.all, true);
 		dt_object_end();
 		print_tree(k, &above, 1, 1);
 		print_tree(k, &below, 1, 1);

@@ -275,7 +275,7 @@ static void print_totals(const struct graph *k, const struct dt_graph_sum *s)
 		fprintf(f, " (%llu recursive)", (unsigned long long)s->recursive);
 	if (s->timed) {
 		fprintf(f, ", total %s", dt_times_text(time, (double)s->total * ns));
-		fprintf(f, " (%.1f %% of all), self %s", dt_graph_share(s->total, k->graph.self),
+		fprintf(f, " (%.1f %% of all), self %s", dt_graph_share(s->total, k->graph.all),
 			dt_times_text(time, (double)s->self * ns));
 		if (k->waits)
 			fprintf(f, ", waiting %.1f %%", dt_graph_share(s->waited, s->total));
@@ -318,9 +318,9 @@ void dt_graph_print_text(struct graph *k)
 		for (size_t i = 0; i < k->graph.focuses; i++)
 			print_focus(k, i);
 	} else if (k->graph.whole.way.n > 1) {
-		choose_columns(k, longest(k, &k->graph.whole, 0, k->graph.self, 1));
+		choose_columns(k, longest(k, &k->graph.whole, 0, k->graph.all, 1));
 		print_head(k);
-		print_children(k, &k->graph.whole, 0, k->graph.self, 1, true);
+		print_children(k, &k->graph.whole, 0, k->graph.all, 1, true);
 	} else {
 		puts("no calls");
 	}

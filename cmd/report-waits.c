@@ -12,6 +12,8 @@
 #include "cmd/object.h"
 #include "cmd/table.h"
 
+#define NAMES 32 /* columns that longer names of functions have at a terminal, at least */
+
 /* The waits of a function for one thing that were ended by one kind of waker. */
 struct waits {
 	uint32_t function;	   /* 0: outside of all recorded calls */
@@ -138,30 +140,115 @@ static const char *by_of(const struct waits *w)
 	return *w->by ? w->by : "-";
 }
 
-static void print_table(const struct reading *k, struct waits *const *w, size_t n)
+/* Columns that can be left out, the first of them first, and how wide each is. */
+enum { QUEUED, MOST, AVERAGE, TIMES, BY, COLUMNS };
+
+/* Chooses columns so that names of functions have room in a terminal so many columns wide (0: it is
+ * no terminal). by, wide: of the columns of words. */
+static void choose(bool *has, unsigned columns, bool wakers, size_t by, size_t wide, size_t names)
 {
-	const struct dt_reader *r = k->r;
-	int wide = 21, by = 8;
+	const size_t width[COLUMNS] = {12, 12, 12, 11, by + 2};
+	size_t all = 11 + wide + 2 + 2 + (names < NAMES ? names : NAMES);
+
+	for (unsigned i = 0; i < COLUMNS; i++) {
+		has[i] = wakers || (i != QUEUED && i != BY);
+		all += has[i] ? width[i] : 0;
+	}
+	for (unsigned i = 0; i < COLUMNS && columns && all > columns; i++) {
+		all -= has[i] ? width[i] : 0;
+		has[i] = false;
+	}
+	/* the last one to go may be wide enough for others */
+	for (unsigned i = BY; i-- > 0;)
+		if (!has[i] && (wakers || i != QUEUED) && all + width[i] <= columns) {
+			has[i] = true;
+			all += width[i];
+		}
+}
+
+static void print_heads(const bool *has, int by, int wide)
+{
+	printf("%11s", "wait");
+	if (has[TIMES])
+		printf(" %10s", "times");
+	if (has[AVERAGE])
+		printf(" %11s", "avg");
+	if (has[MOST])
+		printf(" %11s", "max");
+	if (has[QUEUED])
+		printf(" %11s", "runq avg");
+	if (has[BY])
+		printf("  %-*s", by, "woken by");
+	printf("  %-*s  %s\n", wide, "for", "function");
+}
+
+static void print_row(const struct dt_reader *r, const struct waits *w, const bool *has, int by,
+		      int wide)
+{
+	dt_table_time(r, w->sum);
+	if (has[TIMES])
+		printf(" %10llu", (unsigned long long)w->times);
+	if (has[AVERAGE])
+		dt_table_time(r, w->sum / w->times);
+	if (has[MOST])
+		dt_table_time(r, w->most);
+	if (has[QUEUED])
+		dt_table_time(r, w->queued / w->times);
+	if (has[BY])
+		printf("  %-*s", by, dt_cmd_plain(by_of(w)));
+	printf("  %-*s  %s\n", wide, dt_cmd_plain(w->what), name_of(r, w));
+}
+
+/* Makes one of the waits of a function for one thing, whoever ended them. Returns how many are
+ * left; the others are behind them. */
+static size_t join(struct waits **w, size_t n)
+{
+	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		struct waits *x = w[i];
+		size_t at = 0;
+
+		while (at < kept &&
+		       (w[at]->function != x->function || strcmp(w[at]->what, x->what) != 0))
+			at++;
+		if (at < kept) {
+			w[at]->times += x->times;
+			w[at]->sum += x->sum;
+			w[at]->queued += x->queued;
+			w[at]->most = x->most > w[at]->most ? x->most : w[at]->most;
+			continue;
+		}
+		w[i] = w[kept];
+		w[kept++] = x;
+	}
+	if (kept)
+		qsort(w, kept, sizeof(struct waits *), compare);
+	return kept;
+}
+
+/* rows: print the first so many; 0: all. */
+static void print_table(const struct reading *k, struct waits **w, size_t n, uint64_t rows,
+			unsigned columns)
+{
+	int wide = columns ? 3 : 21, by = 8;
+	bool has[COLUMNS];
+	size_t names = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t name = strlen(name_of(k->r, w[i]));
+
+		names = name > names ? name : names;
 		wide = wide_enough(wide, w[i]->what);
 		by = wide_enough(by, by_of(w[i]));
 	}
-	printf("%11s %10s %11s %11s", "wait", "times", "avg", "max");
-	if (k->wakers)
-		printf(" %11s  %-*s", "runq avg", by, "woken by");
-	printf("  %-*s  %s\n", wide, "for", "function");
-	for (size_t i = 0; i < n; i++) {
-		dt_table_time(r, w[i]->sum);
-		printf(" %10llu", (unsigned long long)w[i]->times);
-		dt_table_time(r, w[i]->sum / w[i]->times);
-		dt_table_time(r, w[i]->most);
-		if (k->wakers) {
-			dt_table_time(r, w[i]->queued / w[i]->times);
-			printf("  %-*s", by, dt_cmd_plain(by_of(w[i])));
-		}
-		printf("  %-*s  %s\n", wide, dt_cmd_plain(w[i]->what), name_of(r, w[i]));
-	}
+	choose(has, columns, k->wakers, (size_t)by, (size_t)wide, names);
+	if (k->wakers && !has[BY])
+		n = join(w, n);
+	n = rows && rows < n ? rows : n;
+	print_heads(has, by, wide);
+	for (size_t i = 0; i < n; i++)
+		print_row(k->r, w[i], has, by, wide);
 	if (!n)
 		puts("nothing waited");
 	else if (!k->wakers)
@@ -190,7 +277,7 @@ static void print_json(const struct reading *k, struct waits *const *w, size_t n
 }
 
 int dt_report_waits(struct dt_reader *r, dt_report_read_fn *read, void *ctx,
-		    struct dt_selection *select, uint64_t rows, bool json)
+		    struct dt_selection *select, uint64_t rows, bool json, unsigned columns)
 {
 	struct reading k = {.r = r};
 	struct dt_pair_events events = {.end = on_end, .wait = on_wait, .ctx = &k};
@@ -203,9 +290,11 @@ int dt_report_waits(struct dt_reader *r, dt_report_read_fn *read, void *ctx,
 		dt_cmd_fail("%s", e.text);
 	} else if (dt_cmd_switches(r)) {
 		n = sort(&k, shown);
-		n = rows && rows < n ? rows : n;
 		k.wakers = dt_wakers_any(r);
-		(json ? print_json : print_table)(&k, k.of, n);
+		if (json)
+			print_json(&k, k.of, rows && rows < n ? rows : n);
+		else
+			print_table(&k, k.of, n, rows, columns);
 		status = fflush(stdout) || ferror(stdout) ? dt_cmd_fail("cannot write the table")
 							  : 0;
 	}

@@ -389,7 +389,8 @@ static int report(struct dt_reader *r, struct report *o)
 	} else if (o->waiting) {
 		struct reading k = {o, &range};
 
-		status = dt_report_waits(r, read_waits, &k, &o->select, o->rows, o->json);
+		status = dt_report_waits(r, read_waits, &k, &o->select, o->rows, o->json,
+					 o->terminal.columns);
 	} else if (!dt_report_can_group(o)) {
 		status = 1;
 	} else {

@@ -204,7 +204,7 @@ static bool add_sections(struct dt_tui_graph *g)
 	struct dt_graph_sum s;
 
 	if (!g->focus)
-		return add_section(g, &g->graph.whole, 0, NULL, g->graph.self);
+		return add_section(g, &g->graph.whole, 0, NULL, g->graph.all);
 	s = dt_graph_function(&g->graph, g->focus);
 	return add_section(g, NULL, 0, "", s.total) &&
 	       add_section(g, &g->graph.above[0], 1, "called by", s.total) &&
@@ -386,7 +386,7 @@ static void put_focus(struct tui *t, const struct dt_tui_graph *g, struct dt_tui
 	size_t size = sizeof(to->text);
 
 	to->style = DT_STYLE_BOLD;
-	put_sum(t, to, &s, g->graph.self, true);
+	put_sum(t, to, &s, g->graph.all, true);
 	dt_tui_append(to->text, size, "%s", name_of(t, g->focus));
 	if (m)
 		dt_tui_append(to->text, size, "  %s", m->file);
