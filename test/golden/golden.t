@@ -24,8 +24,10 @@ import traces  # noqa: E402
 
 BUILD = os.environ.get('DEVTRACE_BUILD') or os.path.join(HERE, '..', '..', 'build')
 DEVTRACE = os.path.abspath(os.path.join(BUILD, 'devtrace'))
-WRITETRACE = os.path.abspath(os.path.join(HERE, '..', '..', 'build', 'test', 'tool', 'writetrace'))
+TOOLS = os.path.abspath(os.path.join(HERE, '..', '..', 'build', 'test', 'tool'))
+WRITETRACE = os.path.join(TOOLS, 'writetrace')
 LINES = 30
+SUM = 'sha256sum code' # what is said of these functions holds for these bytes
 TRACES = ('plain', 'rich', 'deep', 'alpha', 'beta', 'lossy')
 
 
@@ -40,11 +42,18 @@ def shown(data, room):
 
 
 def run(command, cwd):
-    env = {**os.environ, 'PATH': ':'.join([os.path.dirname(DEVTRACE), HERE, os.environ['PATH']]), 'TZ': 'UTC', 'LC_ALL': 'C.UTF-8'}
+    env = {**os.environ, 'PATH': ':'.join([os.path.dirname(DEVTRACE), HERE, TOOLS, os.environ['PATH']]), 'TZ': 'UTC', 'LC_ALL': 'C.UTF-8'}
     done = subprocess.run(['bash', '-c', command], cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
     said = ''.join('! ' + line + '\n' for line in shown(done.stderr, cwd).rstrip('\n').split('\n')) if done.stderr else ''
     text = shown(done.stdout, cwd)
     return text + ('\n' if text and not text.endswith('\n') else '') + said + (f'[exit status {done.returncode}]\n' if done.returncode else '')
+
+
+def make_code(d):
+    """code: made-up functions (code.py); bare: without its symbols."""
+    for command in (f'{sys.executable} {HERE}/code.py 600 >code.S', 'as -o code.o code.S', 'ld -static -no-pie --build-id=none -z noexecstack -o code code.o',
+                    'strip -o bare code'):
+        subprocess.run(command, shell=True, cwd=d, check=True)
 
 
 def main():
@@ -60,12 +69,15 @@ def main():
     try:
         for name in TRACES:
             subprocess.run([WRITETRACE, f'{name}.db'], cwd=d, input=getattr(traces, name)(), text=True, check=True)
+        make_code(d)
         got = {}
         for command in commands:
             # what one leaves in the file is not for the next
             with tempfile.TemporaryDirectory(dir=d) as room:
                 for name in TRACES:
                     shutil.copy(os.path.join(d, f'{name}.db'), room)
+                for name in ('code', 'bare') if 'code' in command or 'bare' in command else ():
+                    shutil.copy(os.path.join(d, name), room)
                 got[command] = run(command, room)
     finally:
         shutil.rmtree(d)
@@ -81,6 +93,9 @@ def main():
     bad = 0
     for i, command in enumerate(commands, 1):
         text = got[command]
+        if SUM in got and got[SUM] != expected.get(SUM) and re.search(r'\b(code|bare)\b', command):
+            print(f'ok {i} {command} # SKIP this assembler makes other bytes of code.py')
+            continue
         ok = text == expected.get(command)
         bad += not ok
         print(f'{"" if ok else "not "}ok {i} {command}')

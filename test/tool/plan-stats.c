@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Plans probes for every function of a program or library, and counts.
- * usage: plan-stats [-v] [-l] FILE...
+ * usage: plan-stats [-v] [-l] [-x] FILE...
  *   -v   also a line for each function that is refused or needs an int3, with the reason
  *   -l   also a line for each function, with what its sites cost
+ *   -x   also a line for each window, with the bytes of its patches and of its trampoline
  *
  * What is free for punned jumps is made up: 2 GiB on both sides of the file, but for a distance
  * that neighbours could occupy. A live process has about that.
@@ -29,7 +30,7 @@ struct counts {
 	size_t bytes, patches;
 };
 
-static bool verbose, list;
+static bool verbose, list, bytes_too;
 
 static double now(void)
 {
@@ -42,6 +43,25 @@ static double now(void)
 static void emit_hook(struct dt_emit *o, const struct dt_plan_site *s, void *ctx)
 {
 	dt_emit_bytes(o, "\xe8\0\0\0\0", 5);
+}
+
+static void print_bytes(const uint8_t *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		printf("%02x", bytes[i]);
+}
+
+static void print_window(const struct dt_plan_window *w, const struct dt_trampoline *t,
+			 const struct dt_emit *o)
+{
+	printf("  %lx %s:", (unsigned long)w->start, dt_tactic_name(w->tactic));
+	for (unsigned i = 0; i < t->patches; i++) {
+		printf(" %lx=", (unsigned long)t->patch[i].address);
+		print_bytes(t->patch[i].bytes, t->patch[i].length);
+	}
+	printf(" to ");
+	print_bytes(o->bytes, o->size);
+	printf("\n");
 }
 
 /* Every window's bytes can be made, too. */
@@ -61,6 +81,8 @@ static int emit_all(const struct dt_plan *p, size_t from, struct counts *n, stru
 		if (o.size > sizeof(bytes))
 			return dt_fail(e, "the trampoline of 0x%lx has %zu bytes",
 				       (unsigned long)p->window[i].start, o.size);
+		if (bytes_too)
+			print_window(&p->window[i], &t, &o);
 		n->bytes += o.size;
 		n->patches += t.patches;
 	}
@@ -187,7 +209,7 @@ int main(int argc, char **argv)
 	struct dt_error e = {""};
 	int c, bad = 0;
 
-	while ((c = getopt(argc, argv, "vl")) != -1)
+	while ((c = getopt(argc, argv, "vlx")) != -1)
 		switch (c) {
 		case 'v':
 			verbose = true;
@@ -195,11 +217,14 @@ int main(int argc, char **argv)
 		case 'l':
 			list = true;
 			break;
+		case 'x':
+			bytes_too = true;
+			break;
 		default:
 			return 2;
 		}
 	if (optind == argc) {
-		fprintf(stderr, "usage: plan-stats [-v] [-l] FILE...\n");
+		fprintf(stderr, "usage: plan-stats [-v] [-l] [-x] FILE...\n");
 		return 2;
 	}
 	for (int i = optind; i < argc; i++)
