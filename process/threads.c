@@ -393,7 +393,8 @@ static void frames(int mem, uint64_t sp, uint64_t end,
 		if (dt_memory_read(mem, sp, word, 8 * n) < 0)
 			return;
 		for (size_t i = KEEP; i + MORE < n; i++)
-			if (dt_frame_may_be(word + i, &restorer) && is_restorer(mem, restorer))
+			if (dt_frame_may_be(word + i, &restorer) &&
+			    (!restorer || is_restorer(mem, restorer)))
 				fn(ctx, word[i], true);
 	}
 }

@@ -16,6 +16,7 @@
 #include "arch/arch.h"
 #include "hook/connect.h"
 #include "hook/probes.h"
+#include "hook/stubs.h"
 #include "hook/target-detach.h"
 #include "hook/target-modules.h"
 #include "hook/target-threads.h"
@@ -145,7 +146,7 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 			t->pid);
 	t->area = area;
 	t->geometry = &old.geometry;
-	if (dt_probes_recover(t, &t->old, &t->n_old, e) < 0)
+	if (dt_probes_recover(t, &t->old, &t->n_old, e) < 0 || dt_stubs_find(t, e) < 0)
 		return -1;
 	for (size_t i = 0; i < t->n; i++)
 		t->module[i].hooked = t->module[i].on = t->module[i].file->chosen != NULL;

@@ -26,17 +26,8 @@ __attribute__((noreturn)) static void missing(const char *name)
 /* capture.h */
 MISSING(dt_capture_emit)
 MISSING(dt_capture_has_fsbase)
-/* connection.h */
-MISSING(dt_connections)
-MISSING(dt_lead_far)
-MISSING(dt_lead_read)
-MISSING(dt_lead_write)
 /* emit.h */
 MISSING(dt_fix_apply)
-/* gate.h */
-MISSING(dt_gate_function)
-MISSING(dt_gate_scan)
-MISSING(dt_gate_write)
 /* hook-call.h */
 MISSING(dt_hook_call_aim)
 MISSING(dt_hook_call_emit)
@@ -44,8 +35,6 @@ MISSING(dt_hook_call_pop)
 MISSING(dt_hook_call_target)
 MISSING(dt_hook_way_emit)
 MISSING(dt_hook_way_size)
-/* injected.h */
-MISSING(dt_injected_code)
 /* insn.h */
 MISSING(dt_insn_absolute)
 MISSING(dt_insn_below_sp)
@@ -79,21 +68,6 @@ MISSING(dt_tactic_name)
 /* register.h */
 MISSING(dt_register_read)
 MISSING(dt_register_write)
-/* regs.h */
-MISSING(dt_frame_may_be)
-MISSING(dt_frame_restorer)
-MISSING(dt_regs_again)
-MISSING(dt_regs_begins_anew)
-MISSING(dt_regs_call)
-MISSING(dt_regs_get)
-MISSING(dt_regs_ip)
-MISSING(dt_regs_leave_call)
-MISSING(dt_regs_result)
-MISSING(dt_regs_set)
-MISSING(dt_regs_set_ip)
-MISSING(dt_regs_settle)
-MISSING(dt_regs_sp)
-MISSING(dt_regs_tp)
 /* relocate.h */
 MISSING(dt_relocate_push)
 /* sled.h */
@@ -105,12 +79,6 @@ MISSING(dt_stack_merge)
 MISSING(dt_stack_step)
 /* start.h */
 MISSING(dt_start_code)
-/* thread-use.h */
-MISSING(dt_code_calls_rseq)
-MISSING(dt_code_clones)
-MISSING(dt_code_uses_block)
-/* thread-word.h */
-MISSING(dt_thread_word)
 /* trial.h */
 MISSING(dt_trial_event)
 /* unwind.h */

@@ -75,7 +75,8 @@ void dt_regs_settle(struct dt_regs *r);
 
 /*
  * Looks whether the word of the stack at `word' may be the instruction pointer in a signal frame,
- * as the kernel lays it out; *restorer is then the address to which the handler returns.
+ * as the kernel lays it out; *restorer is then the address to which the handler returns; 0: the
+ * frame does not say that, but is sure enough to be one.
  * DT_FRAME_BEFORE words before it and DT_FRAME_AFTER words after it must be readable too.
  */
 #define DT_FRAME_BEFORE 22 /* 8-byte words */
