@@ -51,9 +51,8 @@ static int make_region(struct dt_target *t, const struct dt_module *m, uint64_t 
 {
 	const struct dt_elf *elf = m->file->elf;
 	struct head head = {.magic = MAGIC, .bias = m->bias, .sites = elf->sites};
-	struct dt_emit o = {.bytes = out + WAYS_AT,
-			    .room = STUBS_AT - WAYS_AT,
-			    .address = at + WAYS_AT};
+	struct dt_emit o = {
+		.bytes = out + WAYS_AT, .room = STUBS_AT - WAYS_AT, .address = at + WAYS_AT};
 
 	memcpy(out, &head, sizeof(head));
 	for (unsigned i = 0; i < WAYS; i++)
@@ -100,24 +99,25 @@ static int map_region(struct dt_target *t, struct dt_module *m, pid_t tid, uint6
 				"unmapping old stubs",
 				SYS_munmap,
 				{maps.map[i].low, maps.map[i].high - maps.map[i].low},
-0,
-false};
+				0,
+				false};
 	}
 	reach = text + size < DT_REACH_BESIDE ? DT_REACH_BESIDE - text - size : 0;
 	*at = reach ? dt_maps_gap(&maps, m->low, size, reach, ~0ull) : 0;
 	if (!*at) {
-		dt_fail(e, "%s: there are no %lu KiB of free addresses near it for the stubs of "
-			   "its sleds",
+		dt_fail(e,
+			"%s: there are no %lu KiB of free addresses near it for the stubs of "
+			"its sleds",
 			m->file->path, (unsigned long)(size >> 10));
 		goto out;
 	}
-	call[n++] = (struct dt_injected_call){
-		"mapping stubs",
-		SYS_mmap,
-		{*at, size, PROT_READ | PROT_EXEC,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1, 0},
-0,
-false};
+	call[n++] = (struct dt_injected_call){"mapping stubs",
+					      SYS_mmap,
+					      {*at, size, PROT_READ | PROT_EXEC,
+					       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+					       (uint64_t)-1, 0},
+					      0,
+					      false};
 	rc = dt_inject(tid, t->mem, &maps, t->area + DT_AREA_STUB, call, n, e);
 	if (rc == 0 && (uint64_t)call[n - 1].result != *at)
 		rc = dt_fail(e, "process %d: the kernel gave other addresses than asked for",
@@ -263,14 +263,18 @@ int dt_stubs_remove(struct dt_target *t, pid_t tid, struct dt_error *e)
 				"unmapping stubs",
 				SYS_munmap,
 				{maps.map[i].low, maps.map[i].high - maps.map[i].low},
-0,
-false};
+				0,
+				false};
 	}
 	for (size_t i = 0; i < n && rc == 0; i += DT_CALL_MAX)
 		rc = dt_inject(tid, t->mem, &maps, t->area + DT_AREA_STUB, call + i,
 			       n - i < DT_CALL_MAX ? n - i : DT_CALL_MAX, e);
 	dt_maps_free(&maps);
+	return rc;
+}
+
+void dt_stubs_forget(struct dt_target *t)
+{
 	for (size_t i = 0; i < t->n; i++)
 		t->module[i].stubs = 0;
-	return rc;
 }

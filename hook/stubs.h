@@ -9,8 +9,8 @@
 
 #include "hook/target.h"
 
-/* Looks whether the module needs stubs to be switched, and has none yet: a thread of the process has
- * to be stopped for them. */
+/* Looks whether the module needs stubs to be switched, and has none yet: a thread of the process
+ * has to be stopped for them. */
 bool dt_stubs_are_missing(const struct dt_module *m);
 
 /* Maps and writes the module's stubs, which lead to these hooks; those that are there get these
@@ -31,8 +31,10 @@ const struct dt_elf_site *dt_stubs_site(const struct dt_module *m, uint64_t pc);
 /* Sets [*low, *high) to where the stubs are, which a thread can be in; false: there are none. */
 bool dt_stubs_code(const struct dt_module *m, uint64_t *low, uint64_t *high);
 
-/* Unmaps all stubs of the process, also of modules that have gone. All threads are stopped, and none
- * is in there. */
+/* Unmaps all stubs of the process, also of modules that have gone. All threads are stopped, and
+ * none is in there. What has been recorded is looked up in them still. */
 int dt_stubs_remove(struct dt_target *t, pid_t tid, struct dt_error *e);
+/* Forgets where they were, for a process that is to get others. */
+void dt_stubs_forget(struct dt_target *t);
 
 #endif

@@ -296,8 +296,8 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 			*left = returned ? 0 : DT_AREA_SESSION - DT_AREA_THREADS;
 			rc = dt_stubs_remove(t, threads.tid[0], e);
 			if (rc == 0)
-				rc = dt_area_remove(t->pid, threads.tid[0], t->mem, t->area, t->geometry,
-					    !returned, e);
+				rc = dt_area_remove(t->pid, threads.tid[0], t->mem, t->area,
+						    t->geometry, !returned, e);
 		}
 		t->area = 0;
 	}

@@ -51,9 +51,8 @@ static bool find_tid_offset(struct dt_target *t, pid_t tid, uint64_t fs, int64_t
 	if (module_with(t, "_thread_db_pthread_tid", &address)) {
 		if (dt_memory_read(t->mem, address, field, sizeof(field)) < 0 || field[0] != 32)
 			return false;
-		if (DT_THREAD_BELOW &&
-		    (!module_with(t, "_thread_db_sizeof_pthread", &size_at) ||
-		     dt_memory_read(t->mem, size_at, &size, sizeof(size)) < 0))
+		if (DT_THREAD_BELOW && (!module_with(t, "_thread_db_sizeof_pthread", &size_at) ||
+					dt_memory_read(t->mem, size_at, &size, sizeof(size)) < 0))
 			return false;
 		*offset = (int32_t)field[2] - (int64_t)size;
 		return holds_tid(t, fs, *offset, tid);
@@ -178,8 +177,8 @@ static bool read_errno_offset(struct dt_target *t, int64_t *offset)
 		if (dt_memory_read(t->mem, slot, offset, sizeof(*offset)) < 0)
 			return false;
 	}
-	/* in the static block of thread-local variables, which lies on the other side of the pointer
-	 * than the thread's own block */
+	/* in the static block of thread-local variables, which lies on the other side of the
+	 * pointer than the thread's own block */
 	if (DT_THREAD_BELOW)
 		return *offset > 0 && *offset < 1 << 20;
 	return *offset < 0 && *offset >= -(1 << 20);

@@ -33,6 +33,11 @@
 	"CFLAGS=\"$(pkg-config --cflags devtrace)\", or use --follow to trace the programs that "  \
 	"it runs"
 
+#define DT_SLEDS_ONLY                                                                               \
+	"%s: has no sleds, and functions without them can not be traced on " DT_MACHINE_NAME        \
+	" yet; build it with CFLAGS=\"$(pkg-config --cflags devtrace)\", or use --follow to trace " \
+	"the programs that it runs"
+
 #define DT_GO                                                                                      \
 	"is a Go program: Go's stacks are too small for a hook, and are moved. What can be "       \
 	"traced of it: C libraries that it uses (-F 'libc.so.6:*'), programs that it runs "        \
@@ -46,7 +51,7 @@ int dt_session_say_untraceable(const struct dt_target *t, const char *path, stru
 {
 	if (dt_target_has_go(t))
 		return dt_fail(e, "%s: " DT_GO, path);
-	return dt_fail(e, DT_NO_SLEDS, path);
+	return dt_fail(e, DT_PROBES ? DT_NO_SLEDS : DT_SLEDS_ONLY, path);
 }
 
 bool dt_session_refused(const struct dt_session *s, struct dt_error *e)
@@ -151,6 +156,7 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 	for (size_t i = 0; i < t->n; i++)
 		t->module[i].hooked = t->module[i].on = t->module[i].file->chosen != NULL;
 	rc = dt_target_detach(t, &left, e);
+	dt_stubs_forget(t);
 	t->geometry = NULL;
 	t->area = 0;
 	dt_target_free_old(t);
@@ -227,8 +233,14 @@ int dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
 	if (!sites && !s->options.idle && !s->options.points && !s->options.arguments &&
 	    !s->options.sockets) {
 		dt_fail(e,
-			"process %d has no function that could be traced ('devtrace list -v' says "
-			"why); build its program with CFLAGS=\"$(pkg-config --cflags devtrace)\"",
+			DT_PROBES
+				? "process %d has no function that could be traced ('devtrace list "
+				  "-v' says why); build its program with CFLAGS=\"$(pkg-config "
+				  "--cflags devtrace)\""
+				: "process %d has no sleds, and functions without them can not be "
+				  "traced on " DT_MACHINE_NAME
+				  " yet; build its program with CFLAGS=\"$(pkg-config --cflags "
+				  "devtrace)\"",
 			pid);
 		goto fail;
 	}

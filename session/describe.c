@@ -515,7 +515,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	site = dt_describe_call_site(m, r->pc);
 	if (!site)
 		return;
-	if (m->file->probed)
+	if (m->file->probed || m->stubs)
 		row->pc = m->bias + site->address;
 	if (r->kind == DT_MORE) {
 		describe_constant(s, m, NULL, m->bias + site->function, row);

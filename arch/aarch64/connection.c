@@ -7,7 +7,8 @@
 #include "arch/aarch64/word.h"
 #include "arch/area.h"
 
-/* clone, clone3 and vfork are not there yet. */
+/* clone and clone3 are not there yet: the child has no rseq before libc has registered one for it,
+ * and what libc does until then is not recorded, unless libc itself has sleds. */
 size_t dt_connections(const struct dt_blob *b, struct dt_connection c[DT_CONNECTIONS])
 {
 	const struct dt_connection all[] = {
@@ -32,6 +33,15 @@ size_t dt_connections(const struct dt_blob *b, struct dt_connection c[DT_CONNECT
 		 .stub = b->execveat,
 		 .back_at = offsetof(struct dt_blob, execveat_back),
 		 .back = 8,
+		 .within = 16},
+		/* mov x8, #220; svc #0 */
+		{.name = "vfork",
+		 .head = {0x88, 0x1b, 0x80, 0xd2, 0x01, 0, 0, 0xd4},
+		 .head_size = 8,
+		 .stub = b->vfork,
+		 .back_at = offsetof(struct dt_blob, vfork_back),
+		 .back = 8,
+		 .needs_rseq = true,
 		 .within = 16},
 	};
 

@@ -36,8 +36,8 @@ static void move(struct dt_emit *o, unsigned to, unsigned from)
 	dt_emit_u32(o, 0xaa0003e0 | from << 16 | to);
 }
 
-/* Appends a system call. It has no mark of the tracer's: the kernel's module, which looks for it, is
- * not there for this processor. */
+/* Appends a system call. It has no mark of the tracer's: the kernel's module, which looks for it,
+ * is not there for this processor. */
 static void system_call(struct dt_emit *o, uint64_t nr)
 {
 	load(o, NUMBER, nr);
@@ -55,9 +55,9 @@ static void restore_mask(struct dt_emit *o)
 }
 
 /*
- * Appends the way back. It has the same length wherever it leads. Where a b does not reach, it takes
- * x17, since nothing else leads further: a thread that is in code which has something in x17 loses
- * that if the tracer is killed in these milliseconds, before it has set the registers itself.
+ * Appends the way back. It has the same length wherever it leads. Where a b does not reach, it
+ * takes x17, since nothing else leads further: a thread that is in code which has something in x17
+ * loses that if the tracer is killed in these milliseconds, before it has set the registers itself.
  */
 static void go_back(struct dt_emit *o, uint64_t to)
 {

@@ -59,7 +59,7 @@
 #define DT_SLED_STUB_BACK(kind) ((kind) == DT_ELF_JUMP ? 12 : 8)
 
 /* arch/thread-use.h */
-#define DT_THREAD_BELOW	 1	/* glibc's block of a thread ends at the thread pointer, */
+#define DT_THREAD_BELOW	 1	 /* glibc's block of a thread ends at the thread pointer, */
 #define DT_GLIBC_TID	 (-1648) /* and has its id there in glibc 2.36 */
 #define DT_TID_FROM	 (-0x900)
 #define DT_TID_TO	 (-0x100)

@@ -104,10 +104,12 @@ bool dt_regs_begins_anew(const struct dt_regs *r)
 	return r->anew;
 }
 
-void dt_regs_again(struct dt_regs *r)
+void dt_regs_again(struct dt_regs *r, uint64_t first)
 {
-	if (!r->anew)
+	if (!r->anew) {
 		r->of.pc -= 4;
+		r->of.regs[0] = first;
+	}
 	dt_regs_leave_call(r);
 }
 

@@ -33,14 +33,16 @@ uint64_t dt_regs_tp(const struct dt_regs *r);
 
 /*
  * The system call in which the thread is stopped, and whether and how it is made again; all as
- * arch/x86_64/regs.h says. A call that has been interrupted and is not made anew by the kernel
- * (epoll_pwait()) is not seen: the kernel says neither its number nor its first argument any more.
+ * arch/x86_64/regs.h says. Of a call that has been interrupted and is not made anew by the kernel
+ * (epoll_pwait()) the kernel says neither the number nor the first argument: both have to be asked
+ * for before the thread is stopped.
  */
+#define DT_REGS_FIRST_LOST 1
 int64_t dt_regs_call(const struct dt_regs *r);
 int64_t dt_regs_result(const struct dt_regs *r);
 void dt_regs_leave_call(struct dt_regs *r);
 bool dt_regs_begins_anew(const struct dt_regs *r);
-void dt_regs_again(struct dt_regs *r);
+void dt_regs_again(struct dt_regs *r, uint64_t first);
 void dt_regs_settle(struct dt_regs *r);
 
 #define DT_FRAME_BEFORE 0 /* 8-byte words; see arch/x86_64/regs.h */

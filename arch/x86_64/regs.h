@@ -64,8 +64,10 @@ static inline void dt_regs_leave_call(struct dt_regs *r)
 /* Looks whether the thread is stopped in a system call that the kernel restarts by itself, whatever
  * interrupted it. */
 bool dt_regs_begins_anew(const struct dt_regs *r);
-/* Changes *r so that the thread repeats the system call in which it is stopped. */
-void dt_regs_again(struct dt_regs *r);
+/* Changes *r so that the thread repeats the system call in which it is stopped. first: its first
+ * argument, where the kernel does not tell that of a stopped thread (DT_REGS_FIRST_LOST). */
+#define DT_REGS_FIRST_LOST 0
+void dt_regs_again(struct dt_regs *r, uint64_t first);
 
 /*
  * Changes *r of a thread that is stopped inside a system call as the kernel does when it restarts

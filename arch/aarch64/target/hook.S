@@ -48,7 +48,7 @@ blob:
 	.long	exit_from_slow - blob, exit_errno_from_slow - blob, jump_from_slow - blob
 	.long	0, 0, 0, 0				/* opt_out, peek, text, crosses: not there yet */
 	.long	modules - blob, execve - blob, execveat - blob
-	.long	0, 0, 0, 0				/* vfork, clone, clone3, call: neither */
+	.long	vfork - blob, 0, 0, 0			/* clone, clone3, call: not there yet either */
 	.long	code_begin - blob, code_size
 	.long	hook_data - blob, hook_data_end - blob
 .macro template name
@@ -72,7 +72,9 @@ execve_back:
 	.quad	0
 execveat_back:
 	.quad	0
-	.quad	0, 0, 0					/* those of vfork, clone, clone3 */
+vfork_back:
+	.quad	0
+	.quad	0, 0					/* those of clone, clone3 */
 	.quad	0, 0, 0, 0, 0, 0			/* up to `own' */
 	.fill	DT_HOOKS * 8, 1, 0
 	.quad	0					/* errno_offset */
@@ -351,5 +353,39 @@ execveat:
 	bl	dt_before_execat
 	give
 	execute	execveat, 281
+
+/*
+ * libc's vfork jumps here from before its system call. What is done in the child, and afterwards in
+ * the parent, and why, is said in x86_64/target/hook.S. x9 keeps the time before the call for the
+ * child; the kernel keeps it, and libc does not use it.
+ */
+	.globl	vfork
+vfork:
+	keep
+	bl	dt_before_vfork
+	str	x0, [sp, #KEPT + 9 * 8]
+	give
+	mov	x8, #220				/* clone */
+	svc	#0
+	adr	x16, hook_data
+	ldr	x16, [x16, #DT_HOOK_RSEQ]
+	mrs	x10, tpidr_el0
+	add	x10, x10, x16
+	cbnz	x0, 1f
+	mov	w16, #-1
+	str	w16, [x10, #4]				/* rseq->cpu_id: none is registered */
+	keep
+	mov	x0, x9
+	bl	dt_born
+	give
+	b	2f
+1:	ldr	w16, [x10, #4]
+	add	w16, w16, #1
+	cbnz	w16, 2f
+	keep
+	bl	dt_after_vfork
+	give
+2:	ldr	x16, vfork_back
+	ret	x16
 
 	.section .note.GNU-stack, "", @progbits
