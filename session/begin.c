@@ -33,11 +33,6 @@
 	"CFLAGS=\"$(pkg-config --cflags devtrace)\", or use --follow to trace the programs that "  \
 	"it runs"
 
-#define DT_SLEDS_ONLY                                                                               \
-	"%s: has no sleds, and functions without them can not be traced on " DT_MACHINE_NAME        \
-	" yet; build it with CFLAGS=\"$(pkg-config --cflags devtrace)\", or use --follow to trace " \
-	"the programs that it runs"
-
 #define DT_GO                                                                                      \
 	"is a Go program: Go's stacks are too small for a hook, and are moved. What can be "       \
 	"traced of it: C libraries that it uses (-F 'libc.so.6:*'), programs that it runs "        \

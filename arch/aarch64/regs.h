@@ -11,7 +11,7 @@
 /*
  * The registers of a thread. A call that the stop has interrupted and that the kernel will make
  * anew is not shown by the kernel as on x86-64: it sets the thread back to the call's instruction
- * before it stops (do_signal() in arch/arm64/kernel/signal.c), as if it had not been made yet.
+ * before it stops (do_signal() of arm64), as if it had not been made yet.
  */
 struct dt_regs {
 	struct user_regs_struct of; /* for arch/ only */
