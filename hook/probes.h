@@ -12,7 +12,7 @@
 #ifndef DT_HOOK_PROBES_H
 #define DT_HOOK_PROBES_H
 
-#include "arch/object.h"
+#include "arch/arch.h"
 #include "hook/target.h"
 #include "process/threads.h"
 
