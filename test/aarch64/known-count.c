@@ -21,8 +21,8 @@ void count_reset(void)
 
 void count_print(void)
 {
-	static const char *const name[KNOWN] = {"leaf", "tail",	   "jump",    "fib",
-						"real", "compare", "handler", "one"};
+	static const char *const name[KNOWN] = {"leaf",	   "tail",    "jump", "fib",	"real",
+						"compare", "handler", "one",  "plugged"};
 
 	for (int i = 0; i < KNOWN; i++)
 		if (counts[i])

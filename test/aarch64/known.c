@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: MIT
 /*
  * A program with sleds whose calls are known: it counts each of them itself, and says so at its
- *end, a line "NAME COUNT" for each function. What it counts with has no sleds (known-count.c).
+ * end, a line "NAME COUNT" for each function. What it counts with has no sleds (known-count.c).
+ *
  * usage: known WHAT N
- *	calls	  N rounds of calls of all kinds: recursion, tail calls, pointers, callbacks of
- *qsort threads	  the same in four threads at once fork	  the same in a child and a child of that,
- *too, each of which says its own counts
- *	signals	  the same with a signal 2000 times a second, whose handler calls
- *	wait	  the same again and again until standard input ends; then whether its code is as it
- *was
- *	sleep	  sleeps N ms in each way that the kernel has, and says for how long, while
- *functions are called vfork	  calls in N children that share its memory, and at the same time in
- *another thread exec	  executes itself with `calls N' in a child that has called functions
+ *
+ *	calls	N rounds of calls of all kinds: recursion, tail calls, pointers, callbacks
+ *
+ *	threads	the same in four threads at once
+ *
+ *	fork	the same in a child and a child of that, too; each says its own counts
+ *
+ *	signals	the same with a signal 2000 times a second, whose handler calls
+ *
+ *	wait	the same until standard input ends; then whether its code is as it was
+ *
+ *	sleep	sleeps N ms in each way that the kernel has, and says for how long
+ *
+ *	vfork	calls in N children that share its memory, and in another thread
+ *
+ *	library	N times: loads plug.so, calls its function, and unloads it
+ *
+ *	exec	executes itself with `calls N' in a child that has called functions
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -207,8 +218,8 @@ static int sleeps(long ms)
 			       : epoll_wait(e, &event, 1, (int)ms);
 		if (got && !(i == 2 && errno == ETIMEDOUT))
 			printf("%s: %s\n", name[i], strerror(i == 1 || i == 3 ? got : errno));
-		/* one that is begun anew has all of its time once more (man 7 signal) */
-		lasted(name[i], &from, ms, i == 5 ? 3 * ms : ms + ms / 2);
+		/* poll() does not count while it is stopped, and epoll_wait() is begun anew */
+		lasted(name[i], &from, ms, i >= 4 ? 3 * ms : ms + ms / 2);
 		leaf(i);
 	}
 	return 0;
@@ -233,6 +244,25 @@ static int vforks(long n)
 			return 1;
 	}
 	pthread_join(t, NULL);
+	return 0;
+}
+
+static int library(long n)
+{
+	for (long i = 0; i < n; i++) {
+		void *so = dlopen("/bin/plug.so", RTLD_NOW);
+		long (*plugged)(long, long (*)(long)) =
+			so ? (long (*)(long, long (*)(long)))dlsym(so, "plugged") : NULL;
+
+		if (!plugged)
+			return 1;
+		for (int k = 0; k < 10; k++) {
+			count(PLUGGED);
+			if (plugged(k, tail) != k + 2)
+				return 1;
+		}
+		dlclose(so);
+	}
 	return 0;
 }
 
@@ -279,6 +309,8 @@ int main(int argc, char **argv)
 		rc = sleeps(n);
 	else if (!strcmp(argv[1], "vfork"))
 		rc = vforks(n);
+	else if (!strcmp(argv[1], "library"))
+		rc = library(n);
 	else if (!strcmp(argv[1], "exec"))
 		rc = executes(argv[0], argv[2]);
 	count_print();

@@ -3,7 +3,7 @@
 #ifndef KNOWN_H
 #define KNOWN_H
 
-enum known { LEAF, TAIL, JUMP, FIB, REAL, COMPARE, HANDLER, ONE, KNOWN };
+enum known { LEAF, TAIL, JUMP, FIB, REAL, COMPARE, HANDLER, ONE, PLUGGED, KNOWN };
 
 void count(enum known what);
 void count_reset(void);

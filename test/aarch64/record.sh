@@ -8,7 +8,7 @@ ok() { # ok STATUS WHAT
 	n=$((n + 1))
 	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
 }
-functions="function IN ('leaf', 'tail', 'jump', 'fib', 'real', 'compare', 'handler', 'one')"
+functions="function IN ('leaf', 'tail', 'jump', 'fib', 'real', 'compare', 'handler', 'one', 'plugged')"
 
 # counts FILE [CONDITION]: of the calls in it, as the program prints them
 counts() {
@@ -54,6 +54,7 @@ ok $? "threads have the kernel's rseq: $(head -n 1 calls.db.err)"
 record threads threads $((15 * many))
 record fork fork $((8 * many))
 record vfork vfork $((4 * many))
+record library library $((3 * many))
 record signals signals $((120 * many))
 came=$(awk '$1 == "handler" {print $2}' signals.db.said)
 [ "${came:-0}" -gt 10 ]

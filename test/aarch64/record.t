@@ -28,9 +28,10 @@ DEVTRACE_AS=$(command -v aarch64-linux-gnu-as)
 gcc=(aarch64-linux-gnu-gcc --sysroot="$sysroot" -g -Wall)
 "${gcc[@]}" -O2 -c -o "$scratch/count.o" test/aarch64/known-count.c &&
 	"${gcc[@]}" -O1 -foptimize-sibling-calls -B build/lib -c -o "$scratch/known.o" test/aarch64/known.c &&
+	"${gcc[@]}" -O1 -foptimize-sibling-calls -B build/lib -shared -fPIC -o "$scratch/plug.so" test/aarch64/plug.c &&
 	"${gcc[@]}" -o "$scratch/known" "$scratch/known.o" "$scratch/count.o" -lpthread || exit 1
 sed "s/^many=1$/many=${MANY:-1}/" test/aarch64/record.sh >"$scratch/record.sh"
-test/aarch64/guest.sh "$scratch/record.sh" $b/devtrace "$scratch/known" >"$scratch/console" 2>&1
+test/aarch64/guest.sh "$scratch/record.sh" $b/devtrace "$scratch"/{known,plug.so} >"$scratch/console" 2>&1
 grep -E '^(ok|not ok|#) ' "$scratch/console"
 n=$(grep -cE '^(ok|not ok) ' "$scratch/console")
 say() { # say STATUS WHAT
