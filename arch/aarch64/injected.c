@@ -14,20 +14,10 @@
 /* Appends mov register, #v: as few instructions as it takes. */
 static void load(struct dt_emit *o, unsigned reg, uint64_t v)
 {
-	uint32_t op = 0xd2800000; /* movz, then movk */
-
-	if (!(~v >> 16)) {
+	if (~v >> 16)
+		dt_word_address(o, reg, v);
+	else
 		dt_emit_u32(o, 0x92800000 | (uint32_t)(~v & 0xffff) << 5 | reg); /* movn */
-		return;
-	}
-	for (unsigned i = 0; i < 4; i++) {
-		uint32_t part = v >> (16 * i) & 0xffff;
-
-		if (!part && !(i == 3 && op == 0xd2800000))
-			continue;
-		dt_emit_u32(o, op | i << 21 | part << 5 | reg);
-		op = 0xf2800000;
-	}
 }
 
 /* Appends mov to, from. */
