@@ -78,7 +78,7 @@ for group; do
 	prototypes) want="$want gcc binutils python3 python3-clang-14 zlib1g-dev libssl-dev libsqlite3-dev libselinux1-dev libpcre2-dev liblzma-dev libzstd-dev libcurl4-openssl-dev" ;;
 	lint) want="$want clang-format cppcheck shellcheck python3 git $(node_packages)" ;;
 	# to build for that processor on another one, and to run what was built
-	aarch64) want="$want gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static" ;;
+	aarch64) want="$want gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static qemu-system-arm cpio" ;;
 	unit) want="$want libcmocka-dev" ;;
 	cases) want="$want bats tmux xz-utils g++ gdb ltrace uftrace python3 python3-numpy python3-pandas sqlite3 strace curl debuginfod libdebuginfod1 dwz" ;;
 	kernel) want="$want qemu-system-x86 busybox-static cpio binutils dkms" ;;

@@ -28,8 +28,8 @@ struct dt_connection {
 #define DT_CONNECTIONS 7
 
 struct dt_blob;
-/* Fills c with all of them. b: the beginning of the area's code. */
-void dt_connections(const struct dt_blob *b, struct dt_connection c[DT_CONNECTIONS]);
+/* Fills c with all of them, and returns how many they are. b: the beginning of the area's code. */
+size_t dt_connections(const struct dt_blob *b, struct dt_connection c[DT_CONNECTIONS]);
 
 /* Writes the jump from `from' to `to'; false: that is out of its reach. */
 bool dt_lead_write(unsigned char out[DT_LEAD], uint64_t from, uint64_t to);

@@ -219,8 +219,12 @@ static bool sample_points(const struct dt_shared *c, uint64_t area, size_t bytes
 static int64_t own_tid_offset(void)
 {
 	const uint32_t *field = dlsym(RTLD_DEFAULT, "_thread_db_pthread_tid");
+	const uint32_t *size =
+		DT_THREAD_BELOW ? dlsym(RTLD_DEFAULT, "_thread_db_sizeof_pthread") : NULL;
 
-	return field && field[0] == 32 ? (int64_t)(int32_t)field[2] : 0;
+	if (!field || field[0] != 32 || (DT_THREAD_BELOW && !size))
+		return 0;
+	return (int64_t)(int32_t)field[2] - (size ? (int64_t)*size : 0);
 }
 
 int dt_calibrate(const struct dt_shared *scratch, struct dt_costs *costs, struct dt_error *e)
@@ -248,8 +252,8 @@ int dt_calibrate(const struct dt_shared *scratch, struct dt_costs *costs, struct
 		goto unmap;
 	if (try_hook(c, hook[DT_HOOK_ENTRY], DT_ENTRY, e) < 0 ||
 	    try_hook(c, hook[DT_HOOK_EXIT], DT_EXIT, e) < 0 ||
-	    try_event(c, hook[DT_HOOK_EVENT], false, e) < 0 ||
-	    try_event(c, hook[DT_HOOK_EVENT4], true, e) < 0)
+	    (hook[DT_HOOK_EVENT] && (try_event(c, hook[DT_HOOK_EVENT], false, e) < 0 ||
+				     try_event(c, hook[DT_HOOK_EVENT4], true, e) < 0)))
 		goto unmap;
 	costs->ticks = (measure(c, hook[DT_HOOK_ENTRY]) + measure(c, hook[DT_HOOK_EXIT])) / 2;
 	s = malloc(sizeof(*s));
@@ -258,7 +262,7 @@ int dt_calibrate(const struct dt_shared *scratch, struct dt_costs *costs, struct
 		costs->entry = cost_of(s);
 		sample(c, hook[DT_HOOK_EXIT], 1, s);
 		costs->exit = cost_of(s);
-		if (sample_points(c, area, bytes, hook[DT_HOOK_EVENT4], s))
+		if (DT_PROBES && sample_points(c, area, bytes, hook[DT_HOOK_EVENT4], s))
 			costs->point = cost_of(s);
 	}
 	free(s);

@@ -80,7 +80,8 @@ static uint64_t find(struct dt_target *t, const struct dt_module *m, const struc
 		return 0;
 	if (c->linker) {
 		/* an empty function, and room for the jump before the next can begin */
-		if (size > skip + 1 || (address & 15) != 0 || skip + DT_LEAD > 16)
+		if (size > skip + c->head_size ||
+		    (DT_LEAD > c->head_size && ((address & 15) != 0 || skip + DT_LEAD > 16)))
 			return 0;
 	}
 	return address + (uint64_t)(at - text) + c->at;
@@ -347,11 +348,10 @@ static size_t find_leads(struct dt_target *t, struct lead todo[PATCHES])
 {
 	struct dt_connection c[DT_CONNECTIONS];
 	bool marks = marks_blocks(t);
-	size_t n = 0;
+	size_t n = 0, all = dt_connections(dt_blob_head(), c);
 
-	dt_connections(dt_blob_head(), c);
 	for (size_t i = 0; i < t->n; i++) {
-		for (size_t k = 0; k < DT_CONNECTIONS; k++) {
+		for (size_t k = 0; k < all; k++) {
 			uint64_t address;
 
 			if (!may_hold(t->module[i].file, &c[k]) || (c[k].needs_rseq && !marks))

@@ -131,6 +131,7 @@ struct dt_module {
 	bool unheard_told;	  /* this has been reported */
 	char why[160];		  /* the reason */
 	struct dt_probes *probes; /* of functions without sleds, and points; NULL: none planted */
+	uint64_t stubs;		  /* of its sleds: hook/stubs.h; 0: none */
 };
 
 /*

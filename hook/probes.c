@@ -69,8 +69,8 @@ int dt_file_code(struct dt_file *f, struct dt_error *e)
 {
 	if (f->code)
 		return 0;
-	if (!f->elf || !f->readable)
-		return dt_fail(e, "%s: can not be read", f->path);
+	if (!f->elf || !f->readable || !DT_PROBES)
+		return dt_fail(e, DT_PROBES ? "%s: can not be read" : DT_SLEDS_ONLY, f->path);
 	f->code = dt_code_open(f->readable, dt_file_symtab(f), e);
 	if (!f->code)
 		return -1;

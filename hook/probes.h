@@ -12,8 +12,15 @@
 #ifndef DT_HOOK_PROBES_H
 #define DT_HOOK_PROBES_H
 
+#include "arch/arch.h"
 #include "hook/target.h"
 #include "process/threads.h"
+
+/* Where there are no probes (DT_PROBES): what is said of a file that has no sleds. */
+#define DT_SLEDS_ONLY                                                                               \
+	"%s: has no sleds, and functions without them can not be traced on " DT_MACHINE_NAME        \
+	" yet; build it with CFLAGS=\"$(pkg-config --cflags devtrace)\", or use --follow to trace " \
+	"the programs that it runs"
 
 struct dt_probes; /* of one module in one process */
 

@@ -13,6 +13,7 @@
 #include "hook/target-switch.h"
 #include "process/memory.h"
 #include "hook/probes.h"
+#include "hook/stubs.h"
 #include "hook/target-work.h"
 
 /* about half a second: a signal handler that interrupted a hook may take that long */
@@ -31,7 +32,7 @@ static int verify_module(struct dt_target *t, const struct dt_module *m, struct 
 		uint64_t at = m->bias + elf->site[i].address;
 		struct dt_toggle toggle;
 
-		if (!dt_sled_toggle(elf->site[i].kind, at, 0, &toggle))
+		if (!dt_sled_toggle(elf->site[i].kind, at, dt_stubs_of(m, i), &toggle))
 			continue;
 		if ((at & ~(PAGE - 1)) != have) {
 			have = at & ~(PAGE - 1);
@@ -82,7 +83,8 @@ static bool any_inside(struct dt_target *t, const struct dt_ips *ips)
 		const struct dt_elf *elf = t->module[i].file->elf;
 		uint64_t thunk[3];
 
-		if (dt_probes_inside(t->module[i].probes, ips))
+		if (dt_probes_inside(t->module[i].probes, ips) ||
+		    (dt_stubs_code(&t->module[i], &low, &high) && dt_ips_inside(ips, low, high)))
 			return true;
 		if (!elf || !t->module[i].hooked)
 			continue;
@@ -292,8 +294,10 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 		else {
 			returned = dt_target_return_rseq(t, &threads);
 			*left = returned ? 0 : DT_AREA_SESSION - DT_AREA_THREADS;
-			rc = dt_area_remove(t->pid, threads.tid[0], t->mem, t->area, t->geometry,
-					    !returned, e);
+			rc = dt_stubs_remove(t, threads.tid[0], e);
+			if (rc == 0)
+				rc = dt_area_remove(t->pid, threads.tid[0], t->mem, t->area,
+						    t->geometry, !returned, e);
 		}
 		t->area = 0;
 	}

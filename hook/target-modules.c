@@ -10,6 +10,7 @@
 #include "arch/arch.h"
 #include "hook/connect.h"
 #include "hook/probes.h"
+#include "hook/stubs.h"
 #include "hook/target-from.h"
 #include "hook/target-switch.h"
 #include "hook/target-rseq.h"
@@ -114,7 +115,7 @@ static bool has_address(const struct dt_module *m, uint64_t address)
 	for (unsigned i = 0; dt_probes_code(m->probes, i, &low, &high); i++)
 		if (address >= low && address < high)
 			return true;
-	return false;
+	return dt_stubs_code(m, &low, &high) && address >= low && address < high;
 }
 
 struct dt_module *dt_target_module(struct dt_target *t, uint64_t address)
@@ -341,7 +342,7 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 	t->geometry = &all->shared.geometry;
 	if (enter_namespace(t, all) < 0)
 		return dt_fail(e, "the area can not be written: %s", strerror(errno));
-	if (refresh(t, all, e) < 0)
+	if (refresh(t, all, e) < 0 || dt_stubs_find(t, e) < 0)
 		return -1;
 	dt_area_hooks(t->mem, area, true, fast);
 	if (parent)

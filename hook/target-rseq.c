@@ -132,6 +132,10 @@ bool dt_target_own_rseq(struct dt_target *t, pid_t tid, uint64_t fs, struct dt_t
 
 	if (getenv("DEVTRACE_NO_RSEQ")) /* for tests of the slow path */
 		return refuse(t, "DEVTRACE_NO_RSEQ", " is set");
+	if (!DT_OWN_RSEQ)
+		return refuse(t, "its libc",
+			      " registers none (glibc does from 2.35 on), and devtrace can not "
+			      "on " DT_MACHINE_NAME " yet");
 	if (!kernel_has_rseq())
 		return refuse(t, "the kernel", " has none");
 	if (dt_memory_read(t->mem, fs, word, sizeof(word)) < 0 || word[0] != fs)

@@ -9,6 +9,7 @@
 
 #include "arch/arch.h"
 #include "hook/probes.h"
+#include "hook/stubs.h"
 #include "hook/target-work.h"
 #include "process/memory.h"
 #include "process/now.h"
@@ -74,6 +75,9 @@ int dt_target_hook(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 		return 0;
 	if (dt_area_hooks(t->mem, t->area, t->fast, slot) < 0)
 		return dt_fail(e, "the area of process %d can not be read", t->pid);
+	if (dt_stubs_make(t, m, (uint64_t[]){slot[slots[0]], slot[slots[1]], slot[slots[2]]}, e) <
+	    0)
+		return -1;
 	for (unsigned i = 0; elf->hooks && i < sizeof(all) / sizeof(*all); i++)
 		if (dt_memory_write(t->mem, m->bias + elf->hooks + 8u * i, &slot[slots[i]],
 				    sizeof(slot[i])) < 0)
@@ -127,7 +131,7 @@ static int switch_site(struct dt_target *t, const struct dt_module *m, size_t i,
 	unsigned char now[DT_TOGGLE_MAX];
 	struct dt_toggle toggle;
 
-	if (!dt_sled_toggle(s->kind, at, 0, &toggle))
+	if (!dt_sled_toggle(s->kind, at, dt_stubs_of(m, i), &toggle))
 		return 0;
 	if (read_site(t, at, toggle.size, page, now) < 0)
 		return dt_fail(e, "%s: its code at 0x%lx can not be read: %s", m->file->path,
@@ -237,9 +241,13 @@ int dt_target_sync(struct dt_target *t, const struct dt_file *f, uint64_t low, u
 bool dt_target_wants(const struct dt_target *t, const struct dt_file *f, uint64_t low,
 		     uint64_t high)
 {
-	for (size_t i = 0; i < t->n; i++)
-		if ((!f || t->module[i].file == f) && dt_probes_wants(t, &t->module[i], low, high))
+	for (size_t i = 0; i < t->n; i++) {
+		const struct dt_module *m = &t->module[i];
+
+		if ((!f || m->file == f) &&
+		    (dt_stubs_are_missing(m) || dt_probes_wants(t, m, low, high)))
 			return true;
+	}
 	return false;
 }
 

@@ -37,26 +37,30 @@ static bool holds_tid(struct dt_target *t, uint64_t fs, int64_t offset, pid_t ti
 
 /*
  * Finds the offset of the thread id from the thread pointer. glibc tells debuggers where a thread
- * block holds it: _thread_db_pthread_tid is {bits, elements, offset}. A static program may lack
+ * block holds it: _thread_db_pthread_tid is {bits, elements, offset}. Where the block ends at the
+ * pointer, its size is to be known as well. A static program may lack
  * that: then the id itself is looked for, first where glibc 2.34 and later have it.
  */
 static bool find_tid_offset(struct dt_target *t, pid_t tid, uint64_t fs, int64_t *offset)
 {
-	uint64_t address;
-	uint32_t field[3];
+	uint64_t address, size_at;
+	uint32_t field[3], size = 0;
 
 	if (t->tag)
 		tid = dt_pid_inner(t->pid, tid);
 	if (module_with(t, "_thread_db_pthread_tid", &address)) {
 		if (dt_memory_read(t->mem, address, field, sizeof(field)) < 0 || field[0] != 32)
 			return false;
-		*offset = (int32_t)field[2];
+		if (DT_THREAD_BELOW && (!module_with(t, "_thread_db_sizeof_pthread", &size_at) ||
+					dt_memory_read(t->mem, size_at, &size, sizeof(size)) < 0))
+			return false;
+		*offset = (int32_t)field[2] - (int64_t)size;
 		return holds_tid(t, fs, *offset, tid);
 	}
 	*offset = DT_GLIBC_TID;
 	if (holds_tid(t, fs, *offset, tid))
 		return true;
-	for (*offset = 0x100; *offset < 0x900; *offset += 4)
+	for (*offset = DT_TID_FROM; *offset < DT_TID_TO; *offset += 4)
 		if (holds_tid(t, fs, *offset, tid))
 			return true;
 	return false;
@@ -173,7 +177,10 @@ static bool read_errno_offset(struct dt_target *t, int64_t *offset)
 		if (dt_memory_read(t->mem, slot, offset, sizeof(*offset)) < 0)
 			return false;
 	}
-	/* in the static block of thread-local variables, which lies below the pointer */
+	/* in the static block of thread-local variables, which lies on the other side of the
+	 * pointer than the thread's own block */
+	if (DT_THREAD_BELOW)
+		return *offset > 0 && *offset < 1 << 20;
 	return *offset < 0 && *offset >= -(1 << 20);
 }
 

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -134,16 +135,53 @@ static bool has_exited(pid_t pid, pid_t tid)
 	return state == 'Z' || state == 'X';
 }
 
+/* The system call that a thread waits in. */
+struct waiting {
+	int64_t call; /* its number; -1: in none, or it is not known */
+	uint64_t first, sp, ip;
+};
+
+/* Reads what call a thread waits in, if that will not be told when it is stopped. */
+static struct waiting waiting_in(pid_t pid, pid_t tid)
+{
+	struct waiting w = {.call = -1};
+	char path[64], line[256];
+	long call;
+	FILE *f;
+
+	if (!DT_REGS_FIRST_LOST)
+		return w;
+	dt_format(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	f = fopen(path, "re");
+	if (!f)
+		return w;
+	if (fgets(line, sizeof(line), f) &&
+	    sscanf(line, "%ld 0x%" SCNx64 " %*s %*s %*s %*s %*s 0x%" SCNx64 " 0x%" SCNx64, &call,
+		   &w.first, &w.sp, &w.ip) == 4)
+		w.call = call;
+	fclose(f);
+	return w;
+}
+
+/* Returns the number of the call in which a thread is stopped, of which is known what it waited in
+ * before; negative: in none. */
+static int64_t interrupted(const struct dt_regs *r, const struct waiting *w)
+{
+	bool same = w->call >= 0 && w->sp == dt_regs_sp(r) && w->ip == dt_regs_ip(r);
+
+	return dt_regs_call(r) < 0 && same ? w->call : dt_regs_call(r);
+}
+
 /*
  * Has a thread repeat the system call that our stop has interrupted, which must not be noticed. The
  * calls in the list end with EINTR on any stop, and are not restarted by the kernel, though no
  * signal came (signal(7), "Interruption of system calls by stop signals"). A signal that did come
  * interrupts the call again. *waits: the thread was waiting in a system call.
  */
-static void restart_call(pid_t tid, bool *waits)
+static void restart_call(pid_t tid, const struct waiting *before, bool *waits)
 {
 	struct dt_regs r;
-	int64_t result;
+	int64_t result, call;
 
 	*waits = false;
 	if (dt_regs_get(tid, &r) < 0)
@@ -151,10 +189,11 @@ static void restart_call(pid_t tid, bool *waits)
 	/* results of a call that was interrupted while it slept: EINTR, or the kernel's
 	 * ERESTART...; what it waits for goes on meanwhile */
 	result = dt_regs_result(&r);
-	*waits = dt_regs_call(&r) >= 0 && (result == -EINTR || (result <= -512 && result >= -516));
+	call = interrupted(&r, before);
+	*waits = call >= 0 && (result == -EINTR || (result <= -512 && result >= -516));
 	if (result != -EINTR)
 		return;
-	switch (dt_regs_call(&r)) {
+	switch (call) {
 #ifdef SYS_epoll_wait /* some processors have no number for it */
 	case SYS_epoll_wait:
 #endif
@@ -165,7 +204,7 @@ static void restart_call(pid_t tid, bool *waits)
 	case SYS_rt_sigtimedwait:
 	case SYS_io_getevents:
 	case SYS_io_pgetevents:
-		dt_regs_again(&r);
+		dt_regs_again(&r, before->first);
 		dt_regs_set(tid, &r);
 	}
 }
@@ -254,6 +293,7 @@ void dt_threads_late(void)
 static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 {
 	bool ours = was_late(tid), waits;
+	struct waiting before;
 	uint64_t since;
 	int status;
 
@@ -262,6 +302,7 @@ static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 			return 1;
 		return dt_memory_refused(t->pid, errno, e);
 	}
+	before = waiting_in(t->pid, tid);
 	since = dt_ticks();
 	if (!ours && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
 		ptrace(PTRACE_DETACH, tid, 0, 0);
@@ -283,7 +324,7 @@ static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 		if (got < 0 || !WIFSTOPPED(status))
 			return 1;
 		if (status >> 16 == PTRACE_EVENT_STOP) {
-			restart_call(tid, &waits);
+			restart_call(tid, &before, &waits);
 			break;
 		}
 		/* a signal came first: it is delivered, and the interrupt follows */
@@ -393,7 +434,8 @@ static void frames(int mem, uint64_t sp, uint64_t end,
 		if (dt_memory_read(mem, sp, word, 8 * n) < 0)
 			return;
 		for (size_t i = KEEP; i + MORE < n; i++)
-			if (dt_frame_may_be(word + i, &restorer) && is_restorer(mem, restorer))
+			if (dt_frame_may_be(word + i, &restorer) &&
+			    (!restorer || is_restorer(mem, restorer)))
 				fn(ctx, word[i], true);
 	}
 }

@@ -16,6 +16,7 @@
 #include "arch/arch.h"
 #include "hook/connect.h"
 #include "hook/probes.h"
+#include "hook/stubs.h"
 #include "hook/target-detach.h"
 #include "hook/target-modules.h"
 #include "hook/target-threads.h"
@@ -45,7 +46,7 @@ int dt_session_say_untraceable(const struct dt_target *t, const char *path, stru
 {
 	if (dt_target_has_go(t))
 		return dt_fail(e, "%s: " DT_GO, path);
-	return dt_fail(e, DT_NO_SLEDS, path);
+	return dt_fail(e, DT_PROBES ? DT_NO_SLEDS : DT_SLEDS_ONLY, path);
 }
 
 bool dt_session_refused(const struct dt_session *s, struct dt_error *e)
@@ -145,11 +146,12 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 			t->pid);
 	t->area = area;
 	t->geometry = &old.geometry;
-	if (dt_probes_recover(t, &t->old, &t->n_old, e) < 0)
+	if (dt_probes_recover(t, &t->old, &t->n_old, e) < 0 || dt_stubs_find(t, e) < 0)
 		return -1;
 	for (size_t i = 0; i < t->n; i++)
 		t->module[i].hooked = t->module[i].on = t->module[i].file->chosen != NULL;
 	rc = dt_target_detach(t, &left, e);
+	dt_stubs_forget(t);
 	t->geometry = NULL;
 	t->area = 0;
 	dt_target_free_old(t);
@@ -226,8 +228,14 @@ int dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
 	if (!sites && !s->options.idle && !s->options.points && !s->options.arguments &&
 	    !s->options.sockets) {
 		dt_fail(e,
-			"process %d has no function that could be traced ('devtrace list -v' says "
-			"why); build its program with CFLAGS=\"$(pkg-config --cflags devtrace)\"",
+			DT_PROBES
+				? "process %d has no function that could be traced ('devtrace list "
+				  "-v' says why); build its program with CFLAGS=\"$(pkg-config "
+				  "--cflags devtrace)\""
+				: "process %d has no sleds, and functions without them can not be "
+				  "traced on " DT_MACHINE_NAME
+				  " yet; build its program with CFLAGS=\"$(pkg-config --cflags "
+				  "devtrace)\"",
 			pid);
 		goto fail;
 	}

@@ -13,6 +13,7 @@
 #include "process/memory.h"
 #include "hook/target-modules.h"
 #include "hook/probes.h"
+#include "hook/stubs.h"
 #include "symbols/described.h"
 #include "symbols/nameless.h"
 #include "symbols/pattern.h"
@@ -442,7 +443,9 @@ static bool is_entry_alone(struct dt_file *f, uint64_t function)
 
 const struct dt_elf_site *dt_describe_call_site(const struct dt_module *m, uint64_t pc)
 {
-	return m->file->probed ? dt_probes_site(m, pc) : site_of(m->file->elf, pc - m->bias);
+	return m->file->probed ? dt_probes_site(m, pc)
+	       : m->stubs      ? dt_stubs_site(m, pc)
+			       : site_of(m->file->elf, pc - m->bias);
 }
 
 bool dt_describe_is_call(struct dt_session *s, const struct dt_record *r)
@@ -512,7 +515,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	site = dt_describe_call_site(m, r->pc);
 	if (!site)
 		return;
-	if (m->file->probed)
+	if (m->file->probed || m->stubs)
 		row->pc = m->bias + site->address;
 	if (r->kind == DT_MORE) {
 		describe_constant(s, m, NULL, m->bias + site->function, row);

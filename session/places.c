@@ -9,6 +9,7 @@
 #include "core/words.h"
 #include "symbols/pattern.h"
 #include "hook/probes.h"
+#include "hook/stubs.h"
 #include "session/kernel-ranges.h"
 #include "session/describe.h"
 
@@ -252,8 +253,10 @@ void dt_place_translate(struct dt_session *s, struct dt_record *r, size_t n)
 			}
 			for (struct dt_target *t = s->first; t; t = t->next) {
 				struct dt_module *m = dt_target_module(t, pc);
-				const struct dt_elf_site *site =
-					m && m->probes ? dt_probes_site(m, pc) : NULL;
+				const struct dt_elf_site *site = !m	     ? NULL
+								 : m->stubs  ? dt_stubs_site(m, pc)
+								 : m->probes ? dt_probes_site(m, pc)
+									     : NULL;
 				const struct dt_point *point;
 				unsigned first;
 				unsigned text;

@@ -15,6 +15,7 @@
 
 #include "arch/arch.h"
 #include "hook/probes.h"
+#include "hook/stubs.h"
 #include "hook/target-modules.h"
 #include "process/memory.h"
 #include "process/rights.h"
@@ -382,6 +383,8 @@ void dt_process_forget_modules(struct dt_session *s, uint32_t id, const struct d
 			dt_sieve_settle(s->sieve, NULL);
 		dt_store_forget(s->store, id, m[i].low, m[i].high);
 		for (unsigned k = 0; dt_probes_code(m[i].probes, k, &low, &high); k++)
+			dt_store_forget(s->store, id, low, high);
+		if (dt_stubs_code(&m[i], &low, &high))
 			dt_store_forget(s->store, id, low, high);
 		dt_store_module_end(s->store, m[i].row, dt_ticks(), NULL);
 	}

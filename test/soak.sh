@@ -453,10 +453,11 @@ arm64() {
 	sh "$root/install-deps.sh" aarch64 && make -s -C "$root" -j2 ARCH=aarch64 >"$work/log" 2>&1 || { tail -n 5 "$work/log" >>"$work/why"; return 1; }
 	bash "$root/test/aarch64/read.sh" >"$work/log" 2>&1 && ! grep -A 6 '^not ok' "$work/log" >>"$work/why" || return 1
 	ROUNDS=1000000 "$root/test/aarch64/relocate.t" >"$work/log" 2>&1 && ! grep -A 6 '^not ok' "$work/log" >>"$work/why" || return 1
+	MANY=20 "$root/test/aarch64/record.t" >"$work/log" 2>&1 && ! grep -B 6 '^not ok' "$work/log" >>"$work/why" || return 1
 	RECORDS=10000000 "$root/test/aarch64/sleds.t" >"$work/log" 2>&1 || { grep '^not ok\|^# not ok' "$work/log" >>"$work/why"; return 1; }
 	ALL=1 RECORDS=1000000 "$root/test/aarch64/sleds.t" >"$work/log" 2>&1 || { grep '^not ok\|^# not ok' "$work/log" >>"$work/why"; return 1; }
 }
-campaign arm64 "aarch64: what was recorded here is read there; a million moved stretches of code; ten million records of sleds" arm64
+campaign arm64 "aarch64: what was recorded here is read there; programs are recorded there; a million moved stretches of code; ten million records of sleds" arm64
 
 # bats has its own TAP: shown where it fails
 sanitizers() {

@@ -18,7 +18,10 @@
 #define DT_SYS_GETPID	      172
 #define DT_SYS_GETPPID	      173
 #define DT_SYS_GETTID	      178
+#define DT_SYS_CLONE	      220
+#define DT_SYS_SECCOMP	      277
 #define DT_SYS_RSEQ	      293
+#define DT_SYS_VFORK	      (~0ull) /* there is none: it is a clone */
 
 /* The parameters are those of the system call. It returns what the kernel does: a negative errno
  * when it fails. */
@@ -27,6 +30,10 @@ long dt_call4(long nr, long a, long b, long c, long d);
 
 /* Asks the kernel whether this thread may read the clock. */
 bool dt_clock_is_open(void);
+
+/* Looks whether a system call that is about to be made (its number and first three arguments)
+ * forbids the clock to this thread. */
+bool dt_call_closes_clock(const uint64_t *argument);
 
 /* Returns the thread pointer, which is 0 when the thread has none; the result of the system call
  * that this takes on other processors is 0. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What of the border is not there yet for aarch64. Nothing comes here: what traces asks
- * dt_launch_can_trace() first, which refuses. If something comes here all the same, the program
- * ends and says so, rather than pretend. The headers are not included, since all that the functions
- * have in common is that they do not return.
+ * What of the border is not there yet for aarch64: that which hooks functions without sleds, and
+ * instructions. Nothing comes here: who asks for these is refused (DT_PROBES). If something comes
+ * here all the same, the program ends and says so, rather than pretend. The headers are not
+ * included, since all that the functions have in common is that they do not return.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 __attribute__((noreturn)) static void missing(const char *name)
 {
-	fprintf(stderr, "devtrace: tracing on aarch64 is not there yet (%s)\n", name);
+	fprintf(stderr, "devtrace: this is not there on aarch64 yet (%s)\n", name);
 	exit(1);
 }
 
@@ -26,17 +26,8 @@ __attribute__((noreturn)) static void missing(const char *name)
 /* capture.h */
 MISSING(dt_capture_emit)
 MISSING(dt_capture_has_fsbase)
-/* connection.h */
-MISSING(dt_connections)
-MISSING(dt_lead_far)
-MISSING(dt_lead_read)
-MISSING(dt_lead_write)
 /* emit.h */
 MISSING(dt_fix_apply)
-/* gate.h */
-MISSING(dt_gate_function)
-MISSING(dt_gate_scan)
-MISSING(dt_gate_write)
 /* hook-call.h */
 MISSING(dt_hook_call_aim)
 MISSING(dt_hook_call_emit)
@@ -44,19 +35,14 @@ MISSING(dt_hook_call_pop)
 MISSING(dt_hook_call_target)
 MISSING(dt_hook_way_emit)
 MISSING(dt_hook_way_size)
-/* injected.h */
-MISSING(dt_injected_code)
 /* insn.h */
 MISSING(dt_insn_absolute)
 MISSING(dt_insn_below_sp)
 MISSING(dt_insn_derive)
-MISSING(dt_insn_loads)
 MISSING(dt_insn_looks)
-MISSING(dt_insn_makes_address)
 MISSING(dt_insn_numbers)
 MISSING(dt_insn_pads)
 MISSING(dt_insn_points)
-MISSING(dt_insn_puts)
 MISSING(dt_insn_reads)
 MISSING(dt_insn_registers)
 /* jump-table.h */
@@ -76,45 +62,14 @@ MISSING(dt_plan_mark)
 MISSING(dt_plan_point)
 MISSING(dt_plan_restore)
 MISSING(dt_tactic_name)
-/* register.h */
-MISSING(dt_register_read)
-MISSING(dt_register_write)
-/* regs.h */
-MISSING(dt_frame_may_be)
-MISSING(dt_frame_restorer)
-MISSING(dt_regs_again)
-MISSING(dt_regs_begins_anew)
-MISSING(dt_regs_call)
-MISSING(dt_regs_get)
-MISSING(dt_regs_ip)
-MISSING(dt_regs_leave_call)
-MISSING(dt_regs_result)
-MISSING(dt_regs_set)
-MISSING(dt_regs_set_ip)
-MISSING(dt_regs_settle)
-MISSING(dt_regs_sp)
-MISSING(dt_regs_tp)
 /* relocate.h */
 MISSING(dt_relocate_push)
-/* sled.h */
-MISSING(dt_sled_call)
-MISSING(dt_sled_event)
-MISSING(dt_sled_is_thunk)
 /* stack.h */
 MISSING(dt_stack_merge)
 MISSING(dt_stack_step)
-/* start.h */
-MISSING(dt_start_code)
-/* thread-use.h */
-MISSING(dt_code_calls_rseq)
-MISSING(dt_code_clones)
-MISSING(dt_code_uses_block)
-/* thread-word.h */
-MISSING(dt_thread_word)
 /* trial.h */
 MISSING(dt_trial_event)
 /* unwind.h */
 MISSING(dt_unwind_begin)
-MISSING(dt_unwind_row_is)
 MISSING(dt_unwind_step)
 /* clang-format on */

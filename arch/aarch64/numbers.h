@@ -4,13 +4,15 @@
 #ifndef DT_ARCH_AARCH64_NUMBERS_H
 #define DT_ARCH_AARCH64_NUMBERS_H
 
-#define DT_TRACES 0 /* whether programs can be traced on this processor, or traces only read */
+#define DT_TRACES 1 /* whether programs can be traced on this processor, or traces only read */
+#define DT_PROBES 0 /* whether functions without sleds, and instructions, can be hooked */
 
 /* arch/area.h */
 /* Code leads to the area by whole addresses, so it could be anywhere. Low addresses are those that
  * every kernel has, of 36 to 52 bits of them, and that programs leave free. */
 #define DT_AREA_TOP 0x7fff0000ull
 /* In the thread block of glibc there is no word to spare: threads have no rseq of ours. */
+#define DT_OWN_RSEQ	  0
 #define DT_OWN_WORD	  0
 #define DT_OWN_UNUSED	  0
 #define DT_OWN_UNUSED_END 0
@@ -56,9 +58,11 @@
 /* bytes from a stub's beginning to where its hook returns to */
 #define DT_SLED_STUB_BACK(kind) ((kind) == DT_ELF_JUMP ? 12 : 8)
 
-/* arch/thread-use.h: a thread's id is not where offsets from the thread pointer reach (tp - 1648 in
- * glibc 2.36) */
-#define DT_GLIBC_TID	 0
+/* arch/thread-use.h */
+#define DT_THREAD_BELOW	 1	 /* glibc's block of a thread ends at the thread pointer, */
+#define DT_GLIBC_TID	 (-1648) /* and has its id there in glibc 2.36 */
+#define DT_TID_FROM	 (-0x900)
+#define DT_TID_TO	 (-0x100)
 #define DT_MUSL_PREVIOUS 0
 #define DT_MUSL_NEXT	 0
 #define DT_MUSL_TID                                                                                \

@@ -5,6 +5,8 @@
 
 #include "arch/emit.h"
 
+#define DT_WORD_SVC 0xd4000001u /* svc #0, which makes a system call */
+
 /* Distances in branches are of so many bits, in words. */
 #define DT_WORD_FAR	26 /* b, bl, at bit 0 */
 #define DT_WORD_COMPARE 19 /* b.cond, cbz, cbnz, at bit 5 */

@@ -7,7 +7,7 @@
 #include "arch/area.h"
 #include "core/site.h"
 
-void dt_connections(const struct dt_blob *b, struct dt_connection c[DT_CONNECTIONS])
+size_t dt_connections(const struct dt_blob *b, struct dt_connection c[DT_CONNECTIONS])
 {
 	const struct dt_connection all[DT_CONNECTIONS] = {
 		/* ret; the rest up to the next 16 bytes is padding */
@@ -67,6 +67,7 @@ void dt_connections(const struct dt_blob *b, struct dt_connection c[DT_CONNECTIO
 	};
 
 	memcpy(c, all, sizeof(all));
+	return DT_CONNECTIONS;
 }
 
 bool dt_lead_write(unsigned char out[DT_LEAD], uint64_t from, uint64_t to)

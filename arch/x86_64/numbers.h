@@ -5,6 +5,7 @@
 #define DT_ARCH_X86_64_NUMBERS_H
 
 #define DT_TRACES 1 /* whether programs can be traced on this processor, or traces only read */
+#define DT_PROBES 1 /* whether functions without sleds, and instructions, can be hooked */
 
 /* arch/area.h */
 #define DT_AREA_TOP 0x7fff0000ull /* the area ends below this address */
@@ -31,6 +32,7 @@
 /* offset from %fs of a word that is always 0 in glibc's thread blocks: tcbhead_t's
  * unused_vgetcpu_cache. It is read where the offset of errno is not known. */
 #define DT_NO_ERRNO 0x38
+#define DT_OWN_RSEQ 1 /* whether threads whose libc registers no rseq can have one of ours */
 /* offset from %fs of the word that says where struct dt_own_rseq is: `sysinfo', which glibc and
  * musl have in thread blocks, and use on other processors only */
 #define DT_OWN_WORD 0x20
@@ -91,7 +93,11 @@
 /* arch/thread-use.h */
 /* where glibc has the thread's id in its block, from 2.9 on: behind 704 bytes that each version has
  */
-#define DT_GLIBC_TID 0x2d0
+#define DT_GLIBC_TID	0x2d0
+#define DT_THREAD_BELOW 0 /* the thread pointer is where the block begins, not where it ends */
+/* where the id is looked for in blocks of other versions: offsets from the thread pointer */
+#define DT_TID_FROM 0x100
+#define DT_TID_TO   0x900
 /* musl's block (struct pthread, from 1.1.23 on): its list of threads, by word; and offsets of the
  * thread's id, of which the first is that of 1.2, which has one canary less */
 #define DT_MUSL_PREVIOUS 2

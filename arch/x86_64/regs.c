@@ -30,7 +30,7 @@ bool dt_regs_begins_anew(const struct dt_regs *r)
 	return (long)r->of.orig_rax >= 0 && (long)r->of.rax == -ERESTARTNOINTR;
 }
 
-void dt_regs_again(struct dt_regs *r)
+void dt_regs_again(struct dt_regs *r, uint64_t first)
 {
 	r->of.rax = r->of.orig_rax;
 	r->of.rip -= SYSCALL;
@@ -45,11 +45,11 @@ void dt_regs_settle(struct dt_regs *r)
 	case ERESTARTSYS:
 	case ERESTARTNOINTR:
 	case ERESTARTNOHAND:
-		dt_regs_again(r);
+		dt_regs_again(r, 0);
 		break;
 	case ERESTART_RESTARTBLOCK:
 		r->of.orig_rax = SYS_restart_syscall;
-		dt_regs_again(r);
+		dt_regs_again(r, 0);
 		break;
 	case ENOSYS: /* stopped inside the execve that has just made this image: it succeeds */
 		if (r->of.orig_rax == SYS_execve || r->of.orig_rax == SYS_execveat)

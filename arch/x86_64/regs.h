@@ -64,8 +64,10 @@ static inline void dt_regs_leave_call(struct dt_regs *r)
 /* Looks whether the thread is stopped in a system call that the kernel restarts by itself, whatever
  * interrupted it. */
 bool dt_regs_begins_anew(const struct dt_regs *r);
-/* Changes *r so that the thread repeats the system call in which it is stopped. */
-void dt_regs_again(struct dt_regs *r);
+/* Changes *r so that the thread repeats the system call in which it is stopped. first: its first
+ * argument, where the kernel does not tell that of a stopped thread (DT_REGS_FIRST_LOST). */
+#define DT_REGS_FIRST_LOST 0
+void dt_regs_again(struct dt_regs *r, uint64_t first);
 
 /*
  * Changes *r of a thread that is stopped inside a system call as the kernel does when it restarts
@@ -75,7 +77,8 @@ void dt_regs_settle(struct dt_regs *r);
 
 /*
  * Looks whether the word of the stack at `word' may be the instruction pointer in a signal frame,
- * as the kernel lays it out; *restorer is then the address to which the handler returns.
+ * as the kernel lays it out; *restorer is then the address to which the handler returns; 0: the
+ * frame does not say that, but is sure enough to be one.
  * DT_FRAME_BEFORE words before it and DT_FRAME_AFTER words after it must be readable too.
  */
 #define DT_FRAME_BEFORE 22 /* 8-byte words */

@@ -46,7 +46,9 @@ blob:
 	.long	entry_slow - blob, exit_slow - blob, 0, 0 /* events are not there yet */
 	.long	jump_slow - blob, exit_errno_slow - blob, entry_from_slow - blob
 	.long	exit_from_slow - blob, exit_errno_from_slow - blob, jump_from_slow - blob
-	.long	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0	/* opt_out to call: not there yet */
+	.long	0, 0, 0, 0				/* opt_out, peek, text, crosses: not there yet */
+	.long	modules - blob, execve - blob, execveat - blob
+	.long	vfork - blob, 0, 0, 0			/* clone, clone3, call: not there yet either */
 	.long	code_begin - blob, code_size
 	.long	hook_data - blob, hook_data_end - blob
 .macro template name
@@ -66,7 +68,13 @@ blob:
 	.balign	8
 	.quad	0, 0, 0, 0, 0				/* from here: filled by the controller */
 	.fill	DT_HOOKS * 8, 1, 0			/* again */
-	.quad	0, 0, 0, 0, 0				/* ..._back */
+execve_back:
+	.quad	0
+execveat_back:
+	.quad	0
+vfork_back:
+	.quad	0
+	.quad	0, 0					/* those of clone, clone3 */
 	.quad	0, 0, 0, 0, 0, 0			/* up to `own' */
 	.fill	DT_HOOKS * 8, 1, 0
 	.quad	0					/* errno_offset */
@@ -263,12 +271,12 @@ code_begin:
 	hook	exit_errno_from, 0x0158, exit_errno, DT_STUB_FRAME, 1
 	hook	jump_from, 0x0058, jump, DT_STUB_FRAME_JUMP, 1
 
-/*
- * Called by a hook with a half-filled record at sp. Hands it to dt_slow(), whose C code uses no
- * vector register (target.mk). w16: its result. Every other register is kept, and the flags.
- */
-slow_path:
-	stp	x29, x30, [sp, #-176]!
+/* Save, and restore, every register but x16, and the flags: around a call of C code, which uses no
+ * vector register (target.mk). x0 to x17 are from KEPT(sp) on. */
+#define KEPT 16
+#define KEEP 176
+.macro keep
+	stp	x29, x30, [sp, #-KEEP]!
 	mov	x29, sp
 	stp	x0, x1, [sp, #16]
 	stp	x2, x3, [sp, #32]
@@ -281,12 +289,14 @@ slow_path:
 	mrs	x16, nzcv
 	stp	x17, x18, [sp, #144]
 	str	x16, [sp, #160]
-	add	x0, sp, #176
-	bl	dt_slow
+.endm
+.macro give
 	ldr	x16, [sp, #160]
-	ldp	x17, x18, [sp, #144]
 	msr	nzcv, x16
-	mov	w16, w0
+	give_registers
+.endm
+.macro give_registers
+	ldp	x17, x18, [sp, #144]
 	ldp	x14, x15, [sp, #128]
 	ldp	x12, x13, [sp, #112]
 	ldp	x10, x11, [sp, #96]
@@ -295,7 +305,87 @@ slow_path:
 	ldp	x4, x5, [sp, #48]
 	ldp	x2, x3, [sp, #32]
 	ldp	x0, x1, [sp, #16]
-	ldp	x29, x30, [sp], #176
+	ldp	x29, x30, [sp], #KEEP
+.endm
+
+/* Called by a hook with a half-filled record at sp. Hands it to dt_slow(). w16: its result. */
+slow_path:
+	keep
+	add	x0, sp, #KEEP
+	bl	dt_slow
+	ldr	x16, [sp, #160]
+	msr	nzcv, x16
+	mov	w16, w0
+	give_registers
 	ret
+
+/* The dynamic linker's _dl_debug_state, an empty function, jumps here. */
+	.globl	modules
+modules:
+	keep
+	bl	dt_modules_changed
+	give
+	ret
+
+/* libc's execve and execveat jump here from before their system call, whose arguments are in
+ * registers already. x16 is free where a function begins. It is ret, not br, that goes back: it needs
+ * no landing pad there. */
+.macro execute name, nr
+	mov	x8, #\nr
+	svc	#0
+	keep
+	bl	dt_after_exec
+	give
+	ldr	x16, \name\()_back
+	ret	x16
+.endm
+	.globl	execve
+execve:
+	keep
+	bl	dt_before_exec
+	give
+	execute	execve, 221
+
+	.globl	execveat
+execveat:
+	keep
+	add	x0, sp, #KEPT
+	bl	dt_before_execat
+	give
+	execute	execveat, 281
+
+/*
+ * libc's vfork jumps here from before its system call. What is done in the child, and afterwards in
+ * the parent, and why, is said in x86_64/target/hook.S. x9 keeps the time before the call for the
+ * child; the kernel keeps it, and libc does not use it.
+ */
+	.globl	vfork
+vfork:
+	keep
+	bl	dt_before_vfork
+	str	x0, [sp, #KEPT + 9 * 8]
+	give
+	mov	x8, #220				/* clone */
+	svc	#0
+	adr	x16, hook_data
+	ldr	x16, [x16, #DT_HOOK_RSEQ]
+	mrs	x10, tpidr_el0
+	add	x10, x10, x16
+	cbnz	x0, 1f
+	mov	w16, #-1
+	str	w16, [x10, #4]				/* rseq->cpu_id: none is registered */
+	keep
+	mov	x0, x9
+	bl	dt_born
+	give
+	b	2f
+1:	ldr	w16, [x10, #4]
+	add	w16, w16, #1
+	cbnz	w16, 2f
+	keep
+	bl	dt_after_vfork
+	give
+2:	ldr	x16, vfork_back
+	ret	x16
 
 	.section .note.GNU-stack, "", @progbits

@@ -2,6 +2,7 @@
 #include "arch/aarch64/inside.h"
 
 #define PR_GET_TSC    25
+#define PR_SET_TSC    26
 #define PR_TSC_ENABLE 1
 
 #pragma GCC visibility push(hidden)
@@ -40,6 +41,12 @@ bool dt_clock_is_open(void)
 	uint32_t how = PR_TSC_ENABLE;
 
 	return dt_call4(DT_SYS_PRCTL, PR_GET_TSC, (long)&how, 0, 0) != 0 || how == PR_TSC_ENABLE;
+}
+
+bool dt_call_closes_clock(const uint64_t *argument)
+{
+	return argument[0] == DT_SYS_PRCTL && (int)argument[1] == PR_SET_TSC &&
+	       (uint32_t)argument[2] != PR_TSC_ENABLE;
 }
 
 long dt_own_thread_pointer_ask(uint64_t *to)

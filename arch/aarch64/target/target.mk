@@ -1,11 +1,11 @@
 # The blob: code that runs inside the traced process. No libc, no vector registers, nothing that needs relocation but
 # the distance to the session's memory; no calls of libgcc for atomic accesses. Of target/, what serves a site's hooks:
-# points, events, gates and the functions of libc that are led through the area are not there yet.
+# points, events, gates, and clone, are not there yet.
 TB       := $(B)/arch/aarch64/target
 TFLAGS   := -std=gnu11 -I. -Os -ffreestanding -fno-builtin -mgeneral-regs-only -mno-outline-atomics -mbranch-protection=none -fPIC \
 	-fvisibility=hidden -fno-stack-protector -fno-asynchronous-unwind-tables \
 	-fno-tree-loop-distribute-patterns -fno-jump-tables $(WARN) -MMD -MP
-TPARTS   := append birth calls careful held request ring rseq
+TPARTS   := append birth calls careful exec forbid held request ring rseq
 
 TOBJ     := $(TB)/hook.o $(TB)/inside.o $(TPARTS:%=$(B)/target/%.o)
 
