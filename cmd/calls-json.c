@@ -27,6 +27,8 @@ struct dt_calls_json {
 	char who[96];	/* its number and its process's */
 	unsigned items; /* values written in the list that is being made */
 	const uint64_t *value;
+	const struct dt_whole_hit
+		*hit; /* whose values are written; NULL: no hit's of several records */
 };
 
 /* Writes a time in nanoseconds, with one decimal. */
@@ -155,6 +157,8 @@ static void on_value(void *ctx, const char *name, size_t n, const char *text, si
 	struct calls *k = ctx;
 	struct dt_format_number number = dt_format_number(&k->formats, k->json->value);
 
+	if (k->json->hit && number.kind == DT_NUMBER_NONE)
+		number = dt_whole_hit_number(k->json->hit, name, n);
 	if (n == strlen(DT_FULL_RESULT) && !memcmp(name, DT_FULL_RESULT, n))
 		return; /* print_result() has it */
 	dt_out_text(k->out, k->json->items++ ? ", {\"name\": " : "{\"name\": ");
@@ -436,6 +440,19 @@ void dt_calls_json_point(struct calls *k, const struct dt_site *site, const stru
 	print_function(k, site->function);
 	print_values(k, site->function, r);
 	dt_out_bytes(k->out, "}\n", 2);
+}
+
+void dt_calls_json_hit(struct calls *k, const struct dt_whole_hit *h)
+{
+	begin_line(k, "point", h->head.tid, h->head.ticks);
+	print_function(k, h->site.function);
+	dt_out_text(k->out, ", \"values\": [");
+	k->json->items = 0;
+	k->json->value = h->head.value;
+	k->json->hit = h;
+	dt_format_each_full(&k->formats, h->site.function, h->head.value, &h->full, on_value, k);
+	k->json->hit = NULL;
+	dt_out_bytes(k->out, "]}\n", 3);
 }
 
 /* ---- the command ---- */

@@ -22,6 +22,7 @@ void dt_calls_on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, ui
 	if (!to)
 		return;
 	dt_pair_look(k->pair, tid);
+	dt_whole_hits_end_of(&k->hits, tid);
 	dt_calls_open_callers(k, to, tid);
 	if (k->json) {
 		dt_calls_json_loss(k, tid, lost, begin, end);
@@ -258,8 +259,10 @@ static bool take_text(struct calls *k, const struct dt_text *t)
 
 void dt_calls_on_text(void *ctx, const struct dt_text *t)
 {
-	if (!dt_text_of_point(t) || !take_text(ctx, t))
-		print_event(ctx, &t->head, 1, t);
+	struct calls *k = ctx;
+
+	if (!dt_text_of_point(t) || (!take_text(k, t) && !dt_whole_hits_take_text(&k->hits, t)))
+		print_event(k, &t->head, 1, t);
 }
 
 /* Writes the line of a point, "* sync+4(rax=0x1)", or of a further record of its values. */
@@ -284,6 +287,27 @@ static void print_point(struct calls *k, const struct dt_site *site, const struc
 				   r->flags & DT_FAULT);
 	*p++ = '\n';
 	dt_calls_text(k, to, text, (size_t)(p - text));
+}
+
+/* Writes the line of a hit of several records. */
+void dt_calls_on_hit(void *ctx, struct dt_whole_hit *h)
+{
+	struct calls *k = ctx;
+	struct output *to;
+	char *text, *p;
+
+	if (k->ending)
+		dt_pair_look(k->pair, h->head.tid);
+	if (k->json) {
+		if (show(k, h->head.tid, true))
+			dt_calls_json_hit(k, h);
+	} else if ((to = start_line(k, h->head.tid, h->head.ticks, true, &text, &p))) {
+		p = dt_format_full(&k->formats, stpcpy(p, "* "), h->site.function, h->head.value,
+				   &h->full);
+		*p++ = '\n';
+		dt_calls_text(k, to, text, (size_t)(p - text));
+	}
+	dt_whole_hit_free(h);
 }
 
 /* Writes the line of a record that tells something of the program's surroundings. */
@@ -322,7 +346,7 @@ void dt_calls_on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t 
 	struct dt_record r;
 
 	dt_span_record(k->reader, s, i, &r);
-	if (dt_texts_take(&k->texts, site, &r))
+	if (dt_texts_take(&k->texts, site, &r) || dt_whole_hits_take(&k->hits, site, &r))
 		return;
 	if (site->place == DT_SITE_POINT_LEAVING ||
 	    (site->place == DT_SITE_POINT_MORE && take_values(k, site, &r)))

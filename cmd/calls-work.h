@@ -19,6 +19,7 @@
 #include "show/entry-records.h"
 #include "show/format.h"
 #include "show/full-arguments.h"
+#include "show/whole-hit.h"
 #include "show/out.h"
 #include "store/backtraces.h"
 
@@ -83,6 +84,7 @@ struct calls {
 	struct dt_pair *pair;
 	struct dt_formats formats;
 	struct dt_texts texts;
+	struct dt_whole_hits hits; /* of tracepoints, that have several records */
 	struct dt_selection select;
 	struct dt_range_options when;
 	const char *min_text;
@@ -351,6 +353,7 @@ void dt_calls_json_call(struct calls *k, const struct dt_call *c, const struct d
 void dt_calls_json_thread(struct calls *k, uint32_t tid);
 void dt_calls_json_loss(struct calls *k, uint32_t tid, uint64_t lost, uint64_t begin, uint64_t end);
 void dt_calls_json_point(struct calls *k, const struct dt_site *site, const struct dt_record *r);
+void dt_calls_json_hit(struct calls *k, const struct dt_whole_hit *h);
 /* A line that has only a text. */
 /* A function went off, because of a budget. */
 void dt_calls_json_off(struct calls *k, uint32_t tid, const struct dt_budget_row *x);
@@ -369,6 +372,7 @@ void dt_calls_stack(struct calls *k, struct output *to, const struct dt_call *c,
 void dt_calls_on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint64_t end);
 void dt_calls_on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth);
 void dt_calls_on_text(void *ctx, const struct dt_text *t);
+void dt_calls_on_hit(void *ctx, struct dt_whole_hit *h);
 
 /* Writes at most 512 bytes of a name or description so that it can not end the comment it is in. */
 char *dt_calls_quotable(char *p, const char *s);

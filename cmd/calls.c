@@ -231,6 +231,7 @@ static bool make_output(struct calls *k, const struct dt_pair_events *events)
 		k->out = malloc(sizeof(*k->out));
 	k->texts.fn = dt_calls_on_text;
 	k->texts.ctx = k;
+	k->hits = (struct dt_whole_hits){.formats = &k->formats, .fn = dt_calls_on_hit, .ctx = k};
 	k->pair = dt_pair_new(k->reader, events, true);
 	if (!k->pair || !k->out) {
 		dt_pair_free(k->pair);
@@ -322,6 +323,8 @@ int dt_calls_end(struct calls *k, int rc, struct dt_error *e)
 	k->choice.span = NULL;
 	k->ending = true;
 	dt_texts_end(&k->texts);
+	dt_whole_hits_end(&k->hits);
+	k->failed |= k->hits.failed;
 	if (!rc)
 		dt_pair_finish(k->pair);
 	dt_pair_free(k->pair);

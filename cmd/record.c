@@ -68,6 +68,8 @@
 	"  -S, --switches             record too which thread runs on which core when\n"                    \
 	"      --cgroup=NAME          with attach -k and no process: only the processes of a container,\n"  \
 	"                             unit or control group: its number or name, or '/PATH'\n"              \
+	"      --pid=PID,...          the same for these processes and their children, which other\n"       \
+	"                             sessions may trace\n"                                                 \
 	"      --wakers               as -S, and who woke each thread, from where in the kernel, and\n"     \
 	"                             where it waited there; by BPF, needs root\n"                          \
 	"      --stopped              record nothing yet: 'devtrace ctl start' begins, or 'arm'\n"          \

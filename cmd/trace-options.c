@@ -204,6 +204,7 @@ static bool take_form(struct dt_trace_command *c, int opt)
 				  : opt == 11  ? &c->units
 				  : opt == 12  ? &c->color
 				  : opt == 18  ? &c->options.cgroup
+				  : opt == 22  ? &c->options.pids
 				  : opt == 19  ? &c->hosts
 				  : opt == 20  ? &c->remote
 				  : opt == 'e' ? &c->by
@@ -335,6 +336,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"switches", no_argument, NULL, 'S'},
 		{"wakers", no_argument, NULL, 17},
 		{"cgroup", required_argument, NULL, 18},
+		{"pid", required_argument, NULL, 22},
 		{"stopped", no_argument, NULL, 1},
 		{"failed", no_argument, NULL, 2},
 		{"filter", required_argument, NULL, 3},

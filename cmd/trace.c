@@ -460,6 +460,8 @@ static bool goes_on(const struct dt_trace_command *c, struct dt_session *s, size
 	const struct dt_options *o = &c->options;
 	uint64_t now = dt_now_ns();
 
+	if (o->pids && n == 0 && dt_session_kernel_ended(s))
+		return false;
 	if (n > 0 || o->everybody || !o->idle || !dt_session_is_all_read(s)) {
 		*alone_since = now;
 		return n > 0 || o->everybody || o->idle;

@@ -128,6 +128,18 @@ static void describe_call(struct dt_session *s, const struct dt_record *r, struc
 	row->function = call_row(s, &c, (r->pc & 0xffff) + 1, signature);
 }
 
+/* Gives the rows of the words for its fields' values. */
+static void word_types(struct dt_session *s, const struct dt_kernel_tracepoint *t,
+		       uint32_t type[DT_BPF_FIELDS])
+{
+	for (unsigned i = 0; i < t->values; i++) {
+		const char *words = t->field[i].words;
+		int64_t row = words ? dt_store_type(s->store, words, NULL) : 0;
+
+		type[i] = row > 0 ? (uint32_t)row : 0;
+	}
+}
+
 /* Describes a record of one of the kernel's own tracepoints, t. */
 static void describe_tracepoint(struct dt_session *s, const struct dt_kernel_tracepoint *t,
 				const struct dt_record *r, struct dt_site_row *row)
@@ -140,17 +152,20 @@ static void describe_tracepoint(struct dt_session *s, const struct dt_kernel_tra
 				    .name = name,
 				    .file = "",
 				    .signature = signature};
+	uint32_t type[DT_BPF_FIELDS] = {0};
 	int64_t out;
 
+	word_types(s, t, type);
 	dt_format(name, sizeof(name), "%s:%s", t->system, t->name);
-	dt_kernel_tracepoint_values(t, 0, signature, sizeof(signature));
+	dt_kernel_tracepoint_hit(t, type, signature, sizeof(signature));
 	out = dt_describe_function(s, &f);
 	row->kind = DT_SITE_POINT;
 	row->pc = f.address;
 	row->values = dt_describe_meant(signature, false);
 	if (r->kind == DT_MORE) {
 		if (part == DT_BPF_FURTHER)
-			dt_kernel_tracepoint_values(t, 4 * item, signature, sizeof(signature));
+			dt_kernel_tracepoint_values(t, 4 * item, type, signature,
+						    sizeof(signature));
 		else
 			dt_kernel_tracepoint_text(t, item, signature, sizeof(signature));
 		f.variant = (r->pc & 0xffff) + 1;

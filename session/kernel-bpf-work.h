@@ -75,6 +75,7 @@ struct dt_kernel_bpf {
 	const struct dt_kernel_tracepoints *tracepoints; /* of the kernel itself, */
 	int *happening;					 /* and what attaches the program to each */
 	int tracepoint[8]; /* what attaches the other programs; -1: none */
+	bool in_use;	   /* the module's device is */
 	bool threads;	   /* which thread runs where is recorded, and who woke it */
 	int stacks;	   /* descriptor of the map of the kernel's stacks */
 	unsigned depth;	   /* of these, at most */

@@ -195,6 +195,7 @@ static void note(void *ctx, char *text, size_t size)
 			       : k->tracepoints->n
 				       ? "its module does not record the kernel's own tracepoints"
 			       : k->threads ? "its module does not record who wakes threads"
+			       : k->in_use  ? "its module's device is in use"
 					    : "its module is not loaded");
 	if (k->tracepoints->n && !dt_bpf_tracepoints_counted() && at < size)
 		at += dt_format(text + at, size - at,
@@ -268,6 +269,7 @@ int dt_kernel_bpf_open(struct dt_kernel_source *s, const struct dt_kernel_wanted
 	k->wanted = w;
 	k->cores = w->cores;
 	k->threads = w->threads;
+	k->in_use = w->in_use;
 	k->tracepoints = w->tracepoints;
 	k->shift = 16;
 	memset(k->tracepoint, -1, sizeof(k->tracepoint));

@@ -109,18 +109,18 @@ static int open_device(const char *path, int flags, struct dt_error *e)
 }
 
 /* Takes the device, if nobody has it and nothing is traced: from here on it is ours, until `log' is
- * closed. */
+ * closed. Returns 0, -1, or DT_KERNEL_IN_USE. */
 static int own(const struct device *k, struct dt_error *e)
 {
 	if (ioctl(k->log, DEVTRACE_OWN) == 0)
 		return 0;
 	if (errno != EBUSY)
 		return dt_fail(e, "%s: %s", LOG, strerror(errno));
-	return dt_fail(e,
-		       "the kernel's device is in use: 'cat %s' shows for what; 'echo stop >%s' "
-		       "and 'delete "
-		       "NAME' free it",
-		       CTL, CTL);
+	dt_fail(e,
+		"the kernel's device is in use: 'cat %s' shows for what; 'echo stop >%s' and 'delete "
+		"NAME' free it",
+		CTL, CTL);
+	return DT_KERNEL_IN_USE;
 }
 
 static void unmap_rings(struct device *k)
@@ -324,8 +324,13 @@ int dt_kernel_module_open(struct dt_kernel_source *s, const struct dt_kernel_wan
 	k->log = open_device(LOG, O_RDONLY, e);
 	if (k->log < 0)
 		goto fail_ctl;
-	if (check_version(k, e) < 0 || own(k, e) < 0 ||
-	    tell(k, "size 16\npolicy drop\nreset\nwatch 0\n", e) < 0 || map_rings(k, e) < 0)
+	if (check_version(k, e) < 0)
+		goto fail_log;
+	rc = own(k, e);
+	if (rc != 0)
+		goto fail_log;
+	rc = -1;
+	if (tell(k, "size 16\npolicy drop\nreset\nwatch 0\n", e) < 0 || map_rings(k, e) < 0)
 		goto fail_log;
 	/* an id has to be watched before not everybody is recorded: this one is no thread's */
 	if (!w->everybody && tell(k, "follow on\nwatch 4194303\n", e) < 0)

@@ -56,9 +56,14 @@ struct dt_kernel_wanted {
 	const struct dt_kernel_tracepoints *tracepoints; /* of the kernel itself */
 	bool threads; /* record which thread runs where, and who woke it */
 	bool chooses; /* dt_kernel_choose() will be called */
+	bool in_use;  /* of BPF: the module's device is in use */
 };
 
-/* Opens the module's device. 0; -1 and an error; 1 and an error: it is not loaded. */
+/* The module's device is another session's, or is used by hand. */
+#define DT_KERNEL_IN_USE 2
+
+/* Opens the module's device. 0; -1 and an error; 1 and an error: it is not loaded;
+ * DT_KERNEL_IN_USE and an error. */
 int dt_kernel_module_open(struct dt_kernel_source *s, const struct dt_kernel_wanted *w,
 			  struct dt_error *e);
 /* Loads BPF programs. names must stay as long as the source. */

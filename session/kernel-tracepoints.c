@@ -13,10 +13,11 @@
 #include <unistd.h>
 
 #include "core/choice.h"
+#include "session/kernel-words.h"
 #include "session/options.h"
 #include "symbols/pattern.h"
 
-#define FORMAT_MOST 65536
+#define FORMAT_MOST (256 << 10)
 
 /* ---- tracefs ---- */
 
@@ -140,6 +141,7 @@ static bool add(struct dt_kernel_tracepoint *p, const struct line *l, uint8_t at
 		return false;
 	*f = (struct dt_kernel_field){
 		.address = strchr(l->type, '*'),
+		.order = (uint8_t)i,
 		.how = {.offset = (uint16_t)l->offset, .size = (uint16_t)l->size, .at = at}};
 	strcpy(f->name, l->name);
 	f->how.is = wide || at != DT_BPF_FIELD_HERE
@@ -224,23 +226,54 @@ bool dt_kernel_tracepoint_read(struct dt_kernel_tracepoint *p, const char *forma
 
 /* ---- signatures ---- */
 
-static size_t put_value(const struct dt_kernel_field *f, unsigned at, char *out, size_t size)
+/* Writes a field's part of a signature. at: which of the record's values it is; "-": it is in
+ * another record. */
+static size_t put_field(const struct dt_kernel_field *f, const char *at, uint32_t type, char *out,
+			size_t size)
 {
+	char row[16] = "";
+
+	if (f->how.is >= DT_BPF_FIELD_TEXT)
+		return dt_format(out, size, "%s:s@%s", f->name, at);
 	if (f->address)
-		return dt_format(out, size, "%s:p@%u", f->name, at);
-	return dt_format(out, size, "%s:%c%u@%u", f->name,
-			 f->how.is == DT_BPF_FIELD_SIGNED ? 'i' : 'u', f->how.size, at);
+		return dt_format(out, size, "%s:p@%s", f->name, at);
+	if (type)
+		dt_format(row, sizeof(row), "#%u", type);
+	return dt_format(out, size, "%s:%c%u%s@%s", f->name,
+			 f->how.is == DT_BPF_FIELD_SIGNED ? 'i' : 'u', f->how.size, row, at);
 }
 
-void dt_kernel_tracepoint_values(const struct dt_kernel_tracepoint *p, unsigned first, char *out,
-				 size_t size)
+static const char *const places[] = {"0", "1", "2", "3"};
+
+void dt_kernel_tracepoint_values(const struct dt_kernel_tracepoint *p, unsigned first,
+				 const uint32_t *type, char *out, size_t size)
 {
 	size_t n = 0;
 
-	for (unsigned i = 0; i < 4 && first + i < p->values && n + 64 < size; i++) {
+	for (unsigned i = 0; i < 4 && first + i < p->values && n + 96 < size; i++) {
 		if (i)
 			out[n++] = ',';
-		n += put_value(&p->field[first + i], i, out + n, size - n);
+		n += put_field(&p->field[first + i], places[i], type ? type[first + i] : 0, out + n,
+			       size - n);
+	}
+	memcpy(out + n, ";v", 3);
+}
+
+void dt_kernel_tracepoint_hit(const struct dt_kernel_tracepoint *p, const uint32_t *type, char *out,
+			      size_t size)
+{
+	unsigned fields = p->values + p->texts, at[DT_BPF_FIELDS] = {0};
+	size_t n = 0;
+
+	for (unsigned i = 0; i < fields; i++)
+		at[p->field[i].order] = i;
+	for (unsigned i = 0; i < fields && n + 96 < size; i++) {
+		bool here = at[i] < p->values && at[i] < 4;
+
+		if (i)
+			out[n++] = ',';
+		n += put_field(&p->field[at[i]], here ? places[at[i]] : "-", type ? type[at[i]] : 0,
+			       out + n, size - n);
 	}
 	memcpy(out + n, ";v", 3);
 }
@@ -323,11 +356,45 @@ struct choosing {
 	size_t n;
 };
 
+/* Notes the words for the values of its fields. */
+static bool note_words(struct dt_kernel_tracepoint *p, const char *format)
+{
+	char *words = malloc(DT_KERNEL_WORDS);
+	bool kept = words != NULL;
+
+	for (unsigned i = 0; kept && i < p->values; i++) {
+		struct dt_kernel_field *f = &p->field[i];
+
+		if (!f->address && dt_kernel_words(format, f->name, words))
+			kept = (f->words = strdup(words)) != NULL;
+	}
+	free(words);
+	return kept;
+}
+
+/* Adds one, of which `format' says the words. */
+static int add_tracepoint(struct dt_kernel_tracepoints *t, const struct dt_kernel_tracepoint *p,
+			  const char *format, struct dt_error *e)
+{
+	if (t->n == t->room) {
+		size_t room = t->room ? 2 * t->room : 16;
+		struct dt_kernel_tracepoint *more = realloc(t->all, room * sizeof(*more));
+
+		if (!more)
+			return dt_fail(e, "out of memory");
+		t->all = more;
+		t->room = room;
+	}
+	t->all[t->n++] = *p;
+	return note_words(&t->all[t->n - 1], format) ? 0 : dt_fail(e, "out of memory");
+}
+
 static int take(void *ctx, int events, const char *system, const char *name, struct dt_error *e)
 {
 	const struct choosing *c = ctx;
 	struct dt_kernel_tracepoint p = {.id = 0};
 	char path[256], *text;
+	int rc;
 
 	if (strlen(system) >= sizeof(p.system) || strlen(name) >= sizeof(p.name))
 		return 0;
@@ -351,18 +418,9 @@ static int take(void *ctx, int events, const char *system, const char *name, str
 			       "('!" DT_KERNEL_TRACEPOINTS "%s:%s')",
 			       system, name, system, name);
 	}
+	rc = add_tracepoint(c->to, &p, text, e);
 	free(text);
-	if (c->to->n == c->to->room) {
-		size_t room = c->to->room ? 2 * c->to->room : 16;
-		struct dt_kernel_tracepoint *more = realloc(c->to->all, room * sizeof(*more));
-
-		if (!more)
-			return dt_fail(e, "out of memory");
-		c->to->all = more;
-		c->to->room = room;
-	}
-	c->to->all[c->to->n++] = p;
-	return 0;
+	return rc;
 }
 
 static int by_name(const void *a, const void *b)
@@ -438,6 +496,9 @@ int dt_kernel_tracepoints_choose(struct dt_kernel_tracepoints *t, const char *co
 
 void dt_kernel_tracepoints_free(struct dt_kernel_tracepoints *t)
 {
+	for (size_t i = 0; i < t->n; i++)
+		for (unsigned f = 0; f < t->all[i].values; f++)
+			free(t->all[i].field[f].words);
 	free(t->all);
 	*t = (struct dt_kernel_tracepoints){0};
 }

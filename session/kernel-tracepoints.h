@@ -10,7 +10,9 @@
 /* What is recorded of one field. */
 struct dt_kernel_field {
 	char name[48];
-	bool address; /* it is one, to be shown as such */
+	bool address;  /* it is one, to be shown as such */
+	uint8_t order; /* how many fields are before it in the tracepoint */
+	char *words;   /* the words for its values, as a type's description; NULL: none */
 	struct dt_bpf_field how;
 };
 
@@ -41,10 +43,16 @@ void dt_kernel_tracepoints_free(struct dt_kernel_tracepoints *t);
  * understood, or has more than can be recorded. */
 bool dt_kernel_tracepoint_read(struct dt_kernel_tracepoint *p, const char *format);
 
-/* Write the signature (symbols/symtab.h) of its record with the values from `first' on, and of that
- * of a text. */
-void dt_kernel_tracepoint_values(const struct dt_kernel_tracepoint *p, unsigned first, char *out,
-				 size_t size);
+/*
+ * Write signatures (symbols/symtab.h): of a hit's first record, with all fields in the tracepoint's
+ * order, of which that record has the first four values; of a record with the values from `first'
+ * on; and of that of a text. type: for each field its row in the file's table of types, 0: none;
+ * NULL: all are 0.
+ */
+void dt_kernel_tracepoint_hit(const struct dt_kernel_tracepoint *p, const uint32_t *type, char *out,
+			      size_t size);
+void dt_kernel_tracepoint_values(const struct dt_kernel_tracepoint *p, unsigned first,
+				 const uint32_t *type, char *out, size_t size);
 void dt_kernel_tracepoint_text(const struct dt_kernel_tracepoint *p, unsigned text, char *out,
 			       size_t size);
 

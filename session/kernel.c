@@ -56,6 +56,7 @@ static const char *not_the_modules(const struct dt_kernel_wanted *w)
 static int open_source(struct dt_kernel *k, const struct dt_kernel_wanted *w, struct dt_error *e)
 {
 	struct dt_error module = {""}, bpf = {""};
+	struct dt_kernel_wanted by_bpf = *w;
 	const char *what = not_the_modules(w);
 	int rc;
 
@@ -70,8 +71,11 @@ static int open_source(struct dt_kernel *k, const struct dt_kernel_wanted *w, st
 			dt_fail(e, "%s", module.text);
 		return rc;
 	}
-	if (dt_kernel_bpf_open(&k->source, w, k->names, &bpf) == 0)
+	by_bpf.in_use = rc == DT_KERNEL_IN_USE;
+	if (dt_kernel_bpf_open(&k->source, &by_bpf, k->names, &bpf) == 0)
 		return 0;
+	if (by_bpf.in_use)
+		return dt_fail(e, "%s; and by BPF it is not recorded: %s", module.text, bpf.text);
 	return dt_fail(
 		e,
 		"the kernel's module is not loaded ('modprobe devtrace' loads it once it "

@@ -71,7 +71,8 @@ struct dt_options {
 	const char *const *kernel_pattern; /* in functions that match these patterns, */
 	size_t kernel_patterns;
 	bool everybody;	    /* for all processes of the machine, not only those of the session, */
-	const char *cgroup; /* or for all of a control group (session/cgroup.h); NULL: of any */
+	const char *cgroup; /* or for all of a control group (session/cgroup.h); NULL: of any, */
+	const char *pids;   /* or for these (session/kernel-only.h); NULL: for all */
 	bool contexts; /* record libc's swapcontext() and setcontext(), by which calls are paired
 			  across stacks */
 	bool idle;     /* trace nothing until a command says so */

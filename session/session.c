@@ -186,12 +186,24 @@ static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
 
 	if (o->cgroup && dt_cgroup_find(o->cgroup, &cgroup, e) < 0)
 		return -1;
-	s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores, o->everybody,
-				   cgroup, o->wakers, dt_sieve_chooses_early(o), e);
-	if (!s->kernel)
+	if (o->pids && dt_kernel_only_read(&s->kernel_only, o->pids, e) < 0)
 		return -1;
+	s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores,
+				   o->everybody && !o->pids, cgroup, o->wakers,
+				   dt_sieve_chooses_early(o), e);
+	if (!s->kernel)
+		goto fail;
+	if (dt_kernel_only_watch(&s->kernel_only, s->kernel, e) < 0) {
+		dt_kernel_close(s->kernel);
+		dt_kernel_only_free(&s->kernel_only);
+		s->kernel = NULL;
+		goto fail;
+	}
 	note_kernel(s);
 	return 0;
+fail:
+	dt_kernel_only_free(&s->kernel_only);
+	return -1;
 }
 
 /* Returns whether the recorder has to look at calls. */
@@ -293,9 +305,13 @@ static int check(const struct dt_options *o, struct dt_error *e)
 		return dt_fail(
 			e, "reading the clock is forbidden here (prctl PR_SET_TSC): nothing can "
 			   "be recorded");
-	if (o->cgroup && !o->everybody)
-		return dt_fail(e, "--cgroup is for 'devtrace attach' with -k, -A 'syscall:...' or "
-				  "-T 'tracepoint:...', and without processes");
+	if ((o->cgroup || o->pids) && !o->everybody)
+		return dt_fail(e,
+			       "%s is for 'devtrace attach' with -k, -A 'syscall:...' or "
+			       "-T 'tracepoint:...', and without processes",
+			       o->cgroup ? "--cgroup" : "--pid");
+	if (o->cgroup && o->pids)
+		return dt_fail(e, "--cgroup and --pid: one of them says whom to record");
 	return 0;
 }
 
@@ -374,6 +390,7 @@ fail:
 	dt_unwinder_free(s->unwinder);
 	dt_session_device_free(s);
 	dt_kernel_close(s->kernel);
+	dt_kernel_only_free(&s->kernel_only);
 	dt_switches_close(s->switches);
 	dt_throttle_free(s->throttle);
 	free(s->offset);
@@ -452,6 +469,7 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 	s->first = NULL;
 	dt_session_device_free(s);
 	dt_kernel_close(s->kernel);
+	dt_kernel_only_free(&s->kernel_only);
 	dt_switches_close(s->switches);
 	dt_ping_free(s->ping);
 	dt_ping_free(s->pong);
@@ -600,4 +618,9 @@ bool dt_session_is_broken(const struct dt_session *s)
 bool dt_session_is_all_read(struct dt_session *s)
 {
 	return dt_log_is_empty(&s->log);
+}
+
+bool dt_session_kernel_ended(const struct dt_session *s)
+{
+	return dt_kernel_only_ended(&s->kernel_only);
 }

@@ -38,6 +38,8 @@ void dt_session_discard(struct dt_session *s);
 bool dt_session_is_told_to_quit(const struct dt_session *s);
 /* Tells whether the recorder has given up; dt_session_end() says why. */
 bool dt_session_is_broken(const struct dt_session *s);
+/* Have all processes ended that only the kernel is recorded of (struct dt_options, pids)? */
+bool dt_session_kernel_ended(const struct dt_session *s);
 /* Tells whether clients have read all that a session without a file has recorded. */
 bool dt_session_is_all_read(struct dt_session *s);
 

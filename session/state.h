@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "hook/target.h"
 #include "process/rights.h"
-#include "session/kernel.h"
+#include "session/kernel-only.h"
 #include "session/log.h"
 #include "session/offsets.h"
 #include "session/options.h"
@@ -233,6 +233,7 @@ struct dt_session {
 	bool lifts;		      /* jumps to what is off are lifted (hook/probes-lift.c) */
 	struct dt_switches *switches; /* NULL: not recorded */
 	struct dt_kernel *kernel;     /* NULL: not recorded */
+	struct dt_kernel_only kernel_only; /* processes that it alone is recorded of */
 	struct dt_kernel_module kernel_module[256];
 	size_t kernel_modules;
 	struct dt_held_row *held; /* only with a log: the last DT_HELD_LOG waits; with the lock */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "show/event.h"
+#include "show/whole-hit.h"
 #include "analyse/messages.h"
 #include "include/devtrace.h"
 #include "sql/arguments.h"
@@ -57,12 +58,14 @@ struct row {
 	const struct dt_site *site; /* of a record by itself; otherwise NULL */
 	uint32_t function;	    /* of a point: row of its function */
 	struct dt_text *text;	    /* malloc'ed; NULL: none */
+	struct dt_whole_hit *hit;   /* of several records; NULL: it is none */
 };
 
 struct scan {
 	struct dt_sql_walk walk;
 	struct dt_sql_scan *of;
 	struct dt_texts texts;
+	struct dt_whole_hits hits;
 	struct row *row; /* rows to be handed out: from `first' on; the one before it is the current
 			    row */
 	size_t first, n, room;
@@ -77,10 +80,16 @@ static bool is_wanted(const struct dt_sql_scan *s, const struct row *r)
 	       dt_sql_wants_thread(s, r->record.tid);
 }
 
+static void free_row(const struct row *r)
+{
+	free(r->text);
+	dt_whole_hit_free(r->hit);
+}
+
 static void push(struct scan *x, const struct row *r)
 {
 	if (!is_wanted(x->of, r)) {
-		free(r->text);
+		free_row(r);
 		return;
 	}
 	if (x->n == x->room) {
@@ -89,7 +98,7 @@ static void push(struct scan *x, const struct row *r)
 
 		if (!more) {
 			x->failed = true;
-			free(r->text);
+			free_row(r);
 			return;
 		}
 		x->row = more;
@@ -103,12 +112,23 @@ static void on_text(void *ctx, const struct dt_text *t)
 	struct scan *x = ctx;
 	struct row r = {.record = t->head, .function = t->function};
 
+	if (dt_whole_hits_take_text(&x->hits, t))
+		return;
 	r.text = malloc(sizeof(*t) + t->n);
 	if (!r.text) {
 		x->failed = true;
 		return;
 	}
 	memcpy(r.text, t, sizeof(*t) + t->n);
+	push(x, &r);
+}
+
+static void on_hit(void *ctx, struct dt_whole_hit *h)
+{
+	struct scan *x = ctx;
+	struct row r = {
+		.record = h->head, .site = &h->site, .function = h->site.function, .hit = h};
+
 	push(x, &r);
 }
 
@@ -123,6 +143,7 @@ static int begin(struct dt_sql_scan *s, struct dt_error *e)
 	x->of = s;
 	x->texts.fn = on_text;
 	x->texts.ctx = x;
+	x->hits = (struct dt_whole_hits){.formats = &s->pass->formats, .fn = on_hit, .ctx = x};
 	x->out.fd = -1;
 	/* Reads to the end, as the rest of a text may come after the range; and from a little
 	 * before the range, so that the rest of a text is not taken for the beginning of one. */
@@ -133,7 +154,7 @@ static int begin(struct dt_sql_scan *s, struct dt_error *e)
 static void clear(struct scan *x)
 {
 	for (size_t i = 0; i < x->n; i++)
-		free(x->row[i].text);
+		free_row(&x->row[i]);
 	x->first = x->n = 0;
 }
 
@@ -149,18 +170,21 @@ static void take(struct scan *x)
 	r.record.core = dt_sql_walk_core(&x->walk);
 	/* what begins after the range is outside */
 	if (r.record.ticks > x->of->want.begin.to && site->place != DT_SITE_MORE &&
+	    !(x->hits.first && site->place == DT_SITE_POINT_MORE) &&
 	    site->place != DT_SITE_POINT_TEXT && site->place != DT_SITE_POINT_BUFFER)
 		return;
-	if (!dt_texts_take(&x->texts, site, &r.record))
+	if (!dt_texts_take(&x->texts, site, &r.record) &&
+	    !dt_whole_hits_take(&x->hits, site, &r.record))
 		push(x, &r);
-	x->failed |= x->texts.failed;
+	x->failed |= x->texts.failed || x->hits.failed;
 }
 
 /* Returns whether nothing of the range can follow, and all texts are complete. */
 static bool is_over(const struct scan *x)
 {
-	return !x->texts.first && dt_sql_far_behind(x->walk.reader, x->walk.span.ticks[x->walk.at],
-						    x->of->want.begin.to);
+	return !x->texts.first && !x->hits.first &&
+	       dt_sql_far_behind(x->walk.reader, x->walk.span.ticks[x->walk.at],
+				 x->of->want.begin.to);
 }
 
 static int next(struct dt_sql_scan *s, struct dt_error *e)
@@ -178,6 +202,7 @@ static int next(struct dt_sql_scan *s, struct dt_error *e)
 			take(x);
 		if (!rc || is_over(x)) {
 			dt_texts_end(&x->texts);
+			dt_whole_hits_end(&x->hits);
 			x->ended = true;
 		}
 		if (x->failed)
@@ -266,7 +291,11 @@ static void put_text(struct dt_sql_scan *s, sqlite3_context *to, const struct ro
 	if (n > TEXT_MAX)
 		r->text->n = TEXT_MAX;
 	x->out.n = 0;
-	if (r->text && dt_text_of_point(r->text)) {
+	if (r->hit) {
+		end = dt_format_full(&s->pass->formats, x->out.buffer, r->function, r->record.value,
+				     &r->hit->full);
+		x->out.n = (size_t)(end - x->out.buffer);
+	} else if (r->text && dt_text_of_point(r->text)) {
 		dt_text_print(&x->out, s->pass->reader, r->text, NULL);
 	} else if (is_point(r)) {
 		end = (r->site->place == DT_SITE_POINT ? dt_format_point : dt_format_more)(
@@ -288,7 +317,10 @@ static void put_arguments(struct dt_sql_scan *s, sqlite3_context *to, const stru
 
 	if (!is_point(r))
 		return;
-	if (r->text)
+	if (r->hit)
+		dt_sql_call_arguments(&s->pass->formats, &x->json, r->function, r->record.value,
+				      &r->hit->full);
+	else if (r->text)
 		dt_sql_text_argument(&s->pass->formats, &x->json, r->function, r->text->bytes,
 				     r->text->n);
 	else
@@ -364,6 +396,7 @@ static void end(struct dt_sql_scan *s)
 
 	/* texts that are not complete become rows, which are then freed */
 	dt_texts_end(&x->texts);
+	dt_whole_hits_end(&x->hits);
 	clear(x);
 	free(x->row);
 	free(x->json.bytes.p);

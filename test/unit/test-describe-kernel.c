@@ -46,17 +46,32 @@ const struct dt_point *dt_kernel_point(struct dt_kernel *k, uint64_t pc, unsigne
 	return pc - POINT < 0x100 ? &point : NULL;
 }
 
-static const struct dt_kernel_tracepoint own = {.system = "sched", .name = "sched_switch"};
+static const struct dt_kernel_tracepoint own = {
+	.system = "sched",
+	.name = "sched_switch",
+	.values = 3,
+	.field = {[2] = {.words = (char *)(uintptr_t) "e:;A=1"}}};
 
 const struct dt_kernel_tracepoint *dt_kernel_tracepoint(const struct dt_kernel *k, uint64_t pc)
 {
 	return (pc & ~0xfffful) == OWN ? &own : NULL;
 }
 
-void dt_kernel_tracepoint_values(const struct dt_kernel_tracepoint *t, unsigned first, char *out,
-				 size_t size)
+void dt_kernel_tracepoint_hit(const struct dt_kernel_tracepoint *t, const uint32_t *type, char *out,
+			      size_t size)
 {
-	dt_format(out, size, first ? "v%u:i4@0;v" : "a:i4@0,b:i4@1,c:i4@2;v", first);
+	dt_format(out, size, "a:i4@0,t:s@-,b:i4@1,c:i4#%u@2;v", type[2]);
+}
+
+void dt_kernel_tracepoint_values(const struct dt_kernel_tracepoint *t, unsigned first,
+				 const uint32_t *type, char *out, size_t size)
+{
+	dt_format(out, size, "v%u:i4@0;v", first);
+}
+
+int64_t dt_store_type(struct dt_store *s, const char *text, struct dt_error *e)
+{
+	return strcmp(text, "e:;A=1") == 0 ? 5 : -1;
 }
 
 void dt_kernel_tracepoint_text(const struct dt_kernel_tracepoint *t, unsigned text, char *out,
@@ -231,8 +246,8 @@ static void test_points(void **state)
 
 static void test_tracepoints(void **state)
 {
-	is(DT_POINT, OWN, DT_SITE_POINT, 7, OWN, "sched:sched_switch", "a:i4@0,b:i4@1,c:i4@2;v",
-	   "[tracepoint]");
+	is(DT_POINT, OWN, DT_SITE_POINT, 7, OWN, "sched:sched_switch",
+	   "a:i4@0,t:s@-,b:i4@1,c:i4#5@2;v", "[tracepoint]");
 	is(DT_MORE, OWN | DT_BPF_PART(2, DT_BPF_FURTHER), DT_SITE_POINT_MORE, 1,
 	   OWN | DT_BPF_PART(2, DT_BPF_FURTHER), "sched:sched_switch", "v8:i4@0;v", "[tracepoint]");
 	assert_int_equal(last.variant, DT_BPF_PART(2, DT_BPF_FURTHER) + 1);

@@ -35,12 +35,16 @@ static void test_fields(void **state)
 	assert_int_equal(p.values, 8);
 	assert_int_equal(p.texts, 3);
 	assert_int_equal(p.bytes, 96);
-	dt_kernel_tracepoint_values(&p, 0, text, sizeof(text));
+	dt_kernel_tracepoint_values(&p, 0, NULL, text, sizeof(text));
 	assert_string_equal(text, "prev_pid:i4@0,site:p@1,args0:u8@2,args1:u8@3;v");
 	assert_true(dt_signature_known(text));
-	dt_kernel_tracepoint_values(&p, 4, text, sizeof(text));
+	dt_kernel_tracepoint_values(&p, 4, NULL, text, sizeof(text));
 	assert_string_equal(text, "args2:u8@0,args3:u8@1,args4:u8@2,args5:u8@3;v");
 	assert_int_equal(p.field[7].how.offset, 80);
+	/* the whole hit in its order, of which the first record has four */
+	dt_kernel_tracepoint_hit(&p, (uint32_t[DT_BPF_FIELDS]){7}, text, sizeof(text));
+	assert_string_equal(text, "prev_comm:s@-,prev_pid:i4#7@0,site:p@1,args0:u8@2,args1:u8@3,"
+				  "args2:u8@-,args3:u8@-,args4:u8@-,args5:u8@-,name:s@-,mac:s@-;v");
 	for (unsigned i = 0; i < 3; i++) {
 		static const char *const want[] = {"prev_comm:s@0;v", "name:s@0;v", "mac:s@0;v"};
 
@@ -102,7 +106,8 @@ static void test_damaged(void **state)
 				assert_in_range(f->size, 1, 8);
 		}
 		for (unsigned i = 0; i < p.values; i += 4)
-			dt_kernel_tracepoint_values(&p, i, signature, sizeof(signature));
+			dt_kernel_tracepoint_values(&p, i, NULL, signature, sizeof(signature));
+		dt_kernel_tracepoint_hit(&p, NULL, signature, sizeof(signature));
 	}
 	assert_in_range(understood, 1000, 19999);
 }
