@@ -37,7 +37,8 @@ int dt_kernel_only_read(struct dt_kernel_only *o, const char *words, struct dt_e
 		long pid = *p >= '0' && *p <= '9' ? strtol(p, &end, 10) : 0;
 
 		if (pid < 1 || pid > 4194304 || (*end && *end != ',')) {
-			dt_fail(e, "--pid: numbers of processes, with commas between them: not '%s'",
+			dt_fail(e,
+				"--pid: numbers of processes, with commas between them: not '%s'",
 				words);
 			break;
 		}

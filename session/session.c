@@ -595,6 +595,8 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 		atomic_store(&s->stop_recorder, true);
 		dt_shared_bell_ring(&s->targets.shared);
 		pthread_join(s->recorder, NULL);
+		if (s->kernel)
+			note_kernel(s);
 		s->recorder_runs = false;
 	}
 	if (atomic_load(&s->recorder_failed)) {
