@@ -12,13 +12,13 @@
 #include "store/wakers.h"
 
 /* Columns of a table, and for each how it gets to the new trace:
- *	i thread or process  t tick  c core  f m s y k w: row of function, module, site, type,
- *	stack, waker  g text with rows of types after '#'  - as it is
- * A column that an older file lacks makes the whole table missing there: those came together. */
+ *	i thread or process  o one that may not have been traced  t tick  c core  f m s y k w: row
+ *of function, module, site, type, stack, waker  g text with rows of types after '#'  - as it is A
+ *column that an older file lacks makes the whole table missing there: those came together. */
 static const struct table {
 	const char *name, *columns, *how;
 } table[] = {
-	{"process", "pid,ppid,exe,cmdline,begin_ticks,end_ticks,status", "ii--tt-"},
+	{"process", "pid,ppid,exe,cmdline,begin_ticks,end_ticks,status", "io--tt-"},
 	{"exec", "pid,ticks", "it"},
 	{"thread", "tid,pid,name", "ii-"},
 	{"module", "id,pid,base,low,high,path,build_id,begin_ticks,end_ticks", "mi-----tt"},
@@ -40,7 +40,7 @@ static const struct table {
 	{"stack", "id,ended", "k-"},
 	{"stack_frame", "stack,level,address,function,file,line", "k--f--"},
 	{"waited", "tid,begin_ticks,end_ticks,what", "itt-"},
-	{"waker", "id,tid,pid,name,context,made,function,stack", "wii---fk"},
+	{"waker", "id,tid,pid,name,context,made,function,stack", "woo---fk"},
 	{"hold", "tid,begin_ticks,end_ticks,why", "itt-"},
 	{"event", "subsystem,event,subsystem_name,name,description", "-----"},
 	{"unhooked", "path,address,name,reason", "----"},
@@ -82,6 +82,13 @@ static uint32_t id_of(struct join *j, uint32_t id)
 	if (dt_pids_set(&j->id, id, to))
 		return 0; /* said where the numbers are written */
 	return to;
+}
+
+/* Is it a thread or process of the trace? What is only a parent or a waker keeps its number, which
+ * no thread of the new trace has: with an id it would be one more, without a name. */
+static bool is_described(const struct join *j, uint32_t id)
+{
+	return dt_reader_thread(j->from->reader, id) || dt_reader_process(j->from->reader, id);
 }
 
 /* Returns the ring in the new trace; -1: there are too many. */
@@ -154,6 +161,8 @@ static int bind(struct join *j, char how, sqlite3_stmt *from, sqlite3_stmt *to, 
 		v = (sqlite3_int64)tick_of(j, (uint64_t)v);
 	} else if (how == 'i') {
 		v = id_of(j, (uint32_t)v);
+	} else if (how == 'o') {
+		v = is_described(j, (uint32_t)v) ? id_of(j, (uint32_t)v) : (uint32_t)v;
 	} else if (how == 'c') {
 		v = ring_of(j, v < 0 || v > DT_SHARED_CORE ? DT_SHARED_CORE + 1 : (unsigned)v);
 		if (v < 0)
