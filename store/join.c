@@ -11,10 +11,13 @@
 #include "store/text-piece.h"
 #include "store/wakers.h"
 
-/* Columns of a table, and for each how it gets to the new trace:
- *	i thread or process  o one that may not have been traced  t tick  c core  f m s y k w: row
- *of function, module, site, type, stack, waker  g text with rows of types after '#'  - as it is A
- *column that an older file lacks makes the whole table missing there: those came together. */
+/*
+ * Columns of a table, and for each how it gets to the new trace:
+ *	i thread or process  o one that may not have been traced  t tick  c core
+ *	f m s y k w: row of function, module, site, type, stack, waker
+ *	g text with rows of types after '#'  - as it is
+ * A column that an older file lacks makes the whole table missing there: those came together.
+ */
 static const struct table {
 	const char *name, *columns, *how;
 } table[] = {
