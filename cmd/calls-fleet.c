@@ -95,10 +95,15 @@ int dt_calls_fleet(struct calls *options, const char *path)
 		status = print(k, f->hosts, &m);
 	options->out = begun ? k[0].out : NULL;
 	for (uint32_t i = 0; i < begun; i++)
+		options->met |= k[i].met;
+	if (!status)
+		dt_calls_say_none(options);
+	for (uint32_t i = 0; i < begun; i++)
 		dt_calls_free(&k[i]);
 	free(k);
 	dt_fleet_merge_end(&m);
-	dt_fleet_say_lost(f, reader);
+	if (status != 2)
+		dt_fleet_say_lost(f, reader);
 	dt_fleet_close_all(f, reader);
 	return status;
 }

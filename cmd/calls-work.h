@@ -144,6 +144,9 @@ struct calls {
 
 /* ---- calls.c ---- */
 
+/* Says so if --failed or -f meant none of the calls. */
+void dt_calls_say_none(const struct calls *k);
+
 /* Makes ready for the records of a trace, in that range; k->reader is open. Returns 0, or the exit
  * status after reporting an error. */
 int dt_calls_begin(struct calls *k, struct dt_reader_range *range);

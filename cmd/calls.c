@@ -551,13 +551,19 @@ void dt_calls_free(struct calls *k)
 	dt_calls_json_free(k);
 }
 
+void dt_calls_say_none(const struct calls *k)
+{
+	if (!k->met && (k->only_failed || k->filter_text))
+		dt_cmd_fail("note: %s", k->filter_text ? dt_cmd_none_meant : dt_cmd_none_failed);
+}
+
 /* Says what the calls that were printed lack, or that there are none. */
 static void say_others(struct calls *k, int status)
 {
 	if (status == 2)
 		return;
-	if (!status && !k->met && (k->only_failed || k->choice.filter))
-		dt_cmd_fail("note: %s", k->choice.filter ? dt_cmd_none_meant : dt_cmd_none_failed);
+	if (!status)
+		dt_calls_say_none(k);
 	free(k->shown); /* make it anew, for all functions that there are by now */
 	k->shown = dt_cmd_shown(k->reader, &k->select);
 	dt_cmd_unhooked(k->reader, k->shown, NULL);

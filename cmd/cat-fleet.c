@@ -170,7 +170,8 @@ int dt_cat_fleet(struct cat *k, const char *path, const struct dt_range_options 
 	if (!status)
 		status = print(k, &m);
 	dt_fleet_merge_end(&m);
-	dt_fleet_say_lost(f, reader);
+	if (status != 2)
+		dt_fleet_say_lost(f, reader);
 	dt_fleet_close_all(f, reader);
 	return status;
 }

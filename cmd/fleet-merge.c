@@ -71,6 +71,8 @@ bool dt_fleet_range(const struct dt_fleet *f, struct dt_reader **reader,
 	if ((when->from && !parse(f, reader, zero, when->from, &from)) ||
 	    (when->to && !parse(f, reader, zero, when->to, &to)))
 		return false;
+	if (when->from && when->to && from > to)
+		return dt_cmd_range_refuse(when);
 	if (when->from)
 		range->from = dt_fleet_ticks_at(f, host, from);
 	if (when->to)
@@ -78,6 +80,9 @@ bool dt_fleet_range(const struct dt_fleet *f, struct dt_reader **reader,
 	/* a range that ends at 0 has no end */
 	if (when->to && !range->to)
 		range->to = 1;
+	/* an instant may lie between two ticks */
+	if (when->from && when->to && range->to < range->from)
+		range->to = range->from;
 	return true;
 }
 

@@ -62,7 +62,8 @@ int dt_graph_fleet(struct graph *k, const char *path, char **word, int words)
 	if (!status && words && !found)
 		status = dt_cmd_fail("no function that was called on any of the machines is %s'%s'",
 				     words > 1 ? "one of those, as " : "", word[0]);
-	dt_fleet_say_lost(f, reader);
+	if (status != 2)
+		dt_fleet_say_lost(f, reader);
 	dt_fleet_close_all(f, reader);
 	return status;
 }

@@ -154,6 +154,12 @@ bool dt_cmd_time(struct dt_reader *r, const char *text, uint64_t *ticks)
 	return true;
 }
 
+bool dt_cmd_range_refuse(const struct dt_range_options *o)
+{
+	dt_cmd_fail("--from %s is after --to %s: nothing is between", o->from, o->to);
+	return false;
+}
+
 bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o,
 		  struct dt_reader_range *range)
 {
@@ -162,8 +168,7 @@ bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o,
 		return false;
 	if (!o->from || !o->to || range->from <= range->to)
 		return true;
-	dt_cmd_fail("--from %s is after --to %s: nothing is between", o->from, o->to);
-	return false;
+	return dt_cmd_range_refuse(o);
 }
 
 struct dt_filter *dt_cmd_filter(struct dt_reader *r, const char *words)

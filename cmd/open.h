@@ -84,6 +84,9 @@ struct dt_range_options {
 bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o,
 		  struct dt_reader_range *range);
 
+/* Reports that the first bound is after the second. Returns false. */
+bool dt_cmd_range_refuse(const struct dt_range_options *o);
+
 /* Fetches what writing a record of a kind ("entry", "exit", "point") cost, in ticks
  * (hook/calibrate.h): n measurements. False: the trace does not say. */
 struct dt_cmd_cost {

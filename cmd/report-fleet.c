@@ -251,7 +251,8 @@ int dt_report_fleet(struct report *o, const char *path)
 	o->reader = reader[f->reference];
 	if (!status)
 		status = print(o, &t);
-	dt_fleet_say_lost(f, reader);
+	if (status != 2)
+		dt_fleet_say_lost(f, reader);
 	free_table(&t);
 	dt_fleet_close_all(f, reader);
 	return status;

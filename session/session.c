@@ -195,7 +195,6 @@ static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
 		goto fail;
 	if (dt_kernel_only_watch(&s->kernel_only, s->kernel, e) < 0) {
 		dt_kernel_close(s->kernel);
-		dt_kernel_only_free(&s->kernel_only);
 		s->kernel = NULL;
 		goto fail;
 	}
@@ -416,20 +415,26 @@ struct dt_session *dt_session_create(const struct dt_options *o, struct dt_error
 	return NULL;
 }
 
+/* Ends the recorder's thread if it runs, and notes what has come up while it did. */
+static void stop_recorder(struct dt_session *s)
+{
+	if (!s->recorder_runs)
+		return;
+	atomic_store(&s->stop_recorder, true);
+	dt_shared_bell_ring(&s->targets.shared);
+	pthread_join(s->recorder, NULL);
+	if (s->kernel)
+		note_kernel(s);
+	s->recorder_runs = false;
+}
+
 int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error *e)
 {
 	struct dt_target *t, *next;
 	int rc = 0;
 
 	dt_ends_stop(s->ends);
-	if (s->recorder_runs) {
-		atomic_store(&s->stop_recorder, true);
-		dt_shared_bell_ring(&s->targets.shared);
-		pthread_join(s->recorder, NULL);
-		if (s->kernel)
-			note_kernel(s);
-		s->recorder_runs = false;
-	}
+	stop_recorder(s);
 	dt_session_jit_end(s, 0);
 	if (s->has_log) {
 		dt_sieve_free(s->sieve);
@@ -591,14 +596,7 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 		if (detach_all(s, e) < 0)
 			rc = -1;
 	pthread_mutex_unlock(&s->lock);
-	if (s->recorder_runs) {
-		atomic_store(&s->stop_recorder, true);
-		dt_shared_bell_ring(&s->targets.shared);
-		pthread_join(s->recorder, NULL);
-		if (s->kernel)
-			note_kernel(s);
-		s->recorder_runs = false;
-	}
+	stop_recorder(s);
 	if (atomic_load(&s->recorder_failed)) {
 		if (e)
 			*e = s->recorder_error;

@@ -73,3 +73,25 @@ nothing() {
 	run devtrace record -b 5 true
 	[ "$output" = 'devtrace: a ring of 5 bytes: it must be a power of two from 64K to 1G' ]
 }
+
+@test "wrong: of a fleet, too" {
+	for host in alpha beta; do
+		python3 -S -c "
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, '$BATS_TEST_DIRNAME/../golden')
+import traces
+print(traces.$host() + 'lost 3')" | writetrace $host.db
+	done
+	devtrace merge -o f.db alpha.db beta.db >/dev/null
+	devtrace report f.db 2>&1 | grep -q lost
+	for command in calls report graph cat "sum -e count" "flame -o f.svg"; do
+		# shellcheck disable=SC2086 # words
+		wrong '--from 9us is after --to 3us' devtrace $command --from 9us --to 3us f.db
+		# shellcheck disable=SC2086
+		wrong "'later' is not a time" devtrace $command --from later f.db
+	done
+	nothing 'no call is one that -f means' devtrace calls -f nosuch f.db
+	nothing 'no call is known to have failed' devtrace calls --failed f.db
+	devtrace calls --from 1ms --to 1ms f.db
+}
