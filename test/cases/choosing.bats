@@ -248,7 +248,7 @@ assert {r["key"]["function"]: r["calls"] for r in s[0]["rows"]}["work"] == 35 an
 	ctl until 'leaf n=80'
 	phase 90
 	for ((i = 0; i < 300; i++)); do
-		devtrace ctl -s live status >/dev/null 2>&1 || break
+		devtrace ctl -s live status 2>&1 | grep -q "there is no session" && break
 		sleep 0.01
 	done
 	phase 95

@@ -185,7 +185,7 @@ counted() {
 	ctl until 'leaf n=98'
 	tell 1 100
 	for ((i = 0; i < 300; i++)); do
-		devtrace ctl -s kept status >/dev/null 2>&1 || break
+		devtrace ctl -s kept status 2>&1 | grep -q 'there is no session' && break
 		sleep 0.01
 	done
 	run -1 devtrace ctl -s kept status
