@@ -61,16 +61,22 @@ void dt_regs_settle(struct dt_regs *r)
 
 /*
  * struct rt_sigframe consists of the address of the restorer and struct ucontext. In that, rip is
- * at offset 168, followed by the flags and cs.
+ * at offset 168, followed by the flags and a word of four selectors: cs, gs and fs, which the
+ * kernel leaves 0, and ss, which kernels before 4.1 leave 0, too. Of the flags bit 1 is always set,
+ * and none above ID (bit 21) ever is. There is no frame without a restorer: the kernel makes none.
  */
-#define FRAME_RIP 176
-#define USER_CS	  0x33
+#define FRAME_RIP   176
+#define USER_CS	    0x33ull
+#define USER_SS	    (0x2bull << 48)
+#define FLAG_ALWAYS 0x2ull
+#define FLAGS	    0x3fffffull
 
 bool dt_frame_may_be(const uint64_t *word, uint64_t *restorer)
 {
 	_Static_assert(FRAME_RIP / 8 == DT_FRAME_BEFORE, "where rip is in a signal frame");
 	*restorer = word[-DT_FRAME_BEFORE];
-	return (word[DT_FRAME_AFTER] & 0xffff) == USER_CS;
+	return *restorer && (word[1] & FLAG_ALWAYS) && !(word[1] & ~FLAGS) &&
+	       (word[DT_FRAME_AFTER] == USER_CS || word[DT_FRAME_AFTER] == (USER_CS | USER_SS));
 }
 
 /* It is `mov $15, %rax; syscall', with either form of the mov. */
