@@ -10,6 +10,7 @@
 /* The functions that are used, without the prefix of their names. */
 #define DT_BTF(X)                                                                                  \
 	X(load_vmlinux_btf)                                                                        \
+	X(load_module_btf)                                                                         \
 	X(free)                                                                                    \
 	X(name_by_offset)                                                                          \
 	X(type_by_id)                                                                              \

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/choice.h"
+#include "session/kernel-constants.h"
 #include "session/kernel-words.h"
 #include "session/options.h"
 #include "symbols/pattern.h"
@@ -354,18 +355,27 @@ struct choosing {
 	struct dt_kernel_tracepoints *to;
 	const char *const *pattern;
 	size_t n;
+	struct dt_kernel_constants constants; /* asked for words */
 };
 
+static bool constant(void *ctx, const char *name, size_t n, uint64_t *value)
+{
+	return dt_kernel_constant_value(ctx, name, n, value);
+}
+
 /* Notes the words for the values of its fields. */
-static bool note_words(struct dt_kernel_tracepoint *p, const char *format)
+static bool note_words(struct dt_kernel_tracepoint *p, const char *format,
+		       struct dt_kernel_constants *constants)
 {
 	char *words = malloc(DT_KERNEL_WORDS);
 	bool kept = words != NULL;
 
+	/* the constants of a module are in its own BTF: most groups are named as their module is */
+	dt_kernel_constants_of(constants, p->system);
 	for (unsigned i = 0; kept && i < p->values; i++) {
 		struct dt_kernel_field *f = &p->field[i];
 
-		if (!f->address && dt_kernel_words(format, f->name, words))
+		if (!f->address && dt_kernel_words(format, f->name, constant, constants, words))
 			kept = (f->words = strdup(words)) != NULL;
 	}
 	free(words);
@@ -374,7 +384,8 @@ static bool note_words(struct dt_kernel_tracepoint *p, const char *format)
 
 /* Adds one, of which `format' says the words. */
 static int add_tracepoint(struct dt_kernel_tracepoints *t, const struct dt_kernel_tracepoint *p,
-			  const char *format, struct dt_error *e)
+			  const char *format, struct dt_kernel_constants *constants,
+			  struct dt_error *e)
 {
 	if (t->n == t->room) {
 		size_t room = t->room ? 2 * t->room : 16;
@@ -386,12 +397,12 @@ static int add_tracepoint(struct dt_kernel_tracepoints *t, const struct dt_kerne
 		t->room = room;
 	}
 	t->all[t->n++] = *p;
-	return note_words(&t->all[t->n - 1], format) ? 0 : dt_fail(e, "out of memory");
+	return note_words(&t->all[t->n - 1], format, constants) ? 0 : dt_fail(e, "out of memory");
 }
 
 static int take(void *ctx, int events, const char *system, const char *name, struct dt_error *e)
 {
-	const struct choosing *c = ctx;
+	struct choosing *c = ctx;
 	struct dt_kernel_tracepoint p = {.id = 0};
 	char path[256], *text;
 	int rc;
@@ -418,7 +429,7 @@ static int take(void *ctx, int events, const char *system, const char *name, str
 			       "('!" DT_KERNEL_TRACEPOINTS "%s:%s')",
 			       system, name, system, name);
 	}
-	rc = add_tracepoint(c->to, &p, text, e);
+	rc = add_tracepoint(c->to, &p, text, &c->constants, e);
 	free(text);
 	return rc;
 }
@@ -467,7 +478,7 @@ static int check_word(int events, const char *word, struct dt_error *e)
 int dt_kernel_tracepoints_choose(struct dt_kernel_tracepoints *t, const char *const *pattern,
 				 size_t n, struct dt_error *e)
 {
-	struct choosing c = {t, pattern, n};
+	struct choosing c = {.to = t, .pattern = pattern, .n = n};
 	int events = -1, rc = 0;
 	char word[256];
 	bool removes;
@@ -485,6 +496,7 @@ int dt_kernel_tracepoints_choose(struct dt_kernel_tracepoints *t, const char *co
 		return rc;
 	if (rc == 0)
 		rc = each(events, take, &c, e);
+	dt_kernel_constants_free(&c.constants);
 	close(events);
 	if (rc == 0 && t->n > DT_BPF_TRACEPOINTS)
 		rc = dt_fail(e, "%zu of the kernel's tracepoints are too many: at most %u", t->n,

@@ -28,6 +28,8 @@ struct text {
 	const char *field;
 	size_t field_n;
 	unsigned depth;
+	dt_kernel_constant_fn *constant;
+	void *ctx;
 };
 
 /* The words that were found. */
@@ -64,11 +66,32 @@ static bool is_word(char c)
 
 static bool read_sum(struct text *t, unsigned level, struct value *v);
 
+static bool read_constant(struct text *t, struct value *v)
+{
+	size_t n = 0;
+
+	while (t->p + n < t->end && is_word(t->p[n]))
+		n++;
+	*v = (struct value){false, 0};
+	if (!n || isdigit((unsigned char)*t->p) || !t->constant(t->ctx, t->p, n, &v->v))
+		return false;
+	t->p += n;
+	return true;
+}
+
 /* Moves past the words of a type and the parenthesis that ends a cast. */
 static bool take_cast(struct text *t)
 {
 	const char *was = t->p;
+	struct value v;
 
+	skip_spaces(t);
+	/* (NAME) is a constant, (name) a type */
+	if (read_constant(t, &v) && take(t, ")")) {
+		t->p = was;
+		return false;
+	}
+	t->p = was;
 	skip_spaces(t);
 	if (t->p < t->end && (isalpha((unsigned char)*t->p) || *t->p == '_') &&
 	    (t->end - t->p < 5 || memcmp(t->p, "REC->", 5) != 0)) {
@@ -121,7 +144,7 @@ static bool read_operand(struct text *t, struct value *v)
 		t->p += n;
 		*v = (struct value){true, UINT64_MAX};
 	} else {
-		done = read_number(t, v);
+		done = read_number(t, v) || read_constant(t, v);
 	}
 	t->depth--;
 	return done;
@@ -367,10 +390,12 @@ static const char *end_of(const char *p, const char *end)
 	return end;
 }
 
-bool dt_kernel_words(const char *format, const char *field, char out[DT_KERNEL_WORDS])
+bool dt_kernel_words(const char *format, const char *field, dt_kernel_constant_fn *constant,
+		     void *ctx, char out[DT_KERNEL_WORDS])
 {
 	const char *p = strstr(format, "\nprint fmt: \""), *end;
-	struct text all = {.field = field, .field_n = strlen(field)};
+	struct text all = {
+		.field = field, .field_n = strlen(field), .constant = constant, .ctx = ctx};
 	struct words w = {.out = out};
 
 	out[0] = '\0';

@@ -15,6 +15,14 @@
 
 static char out[DT_KERNEL_WORDS];
 
+/* Constants that this kernel is said to have: BIT_3 and so on; and ALL. */
+static bool constant(void *ctx, const char *name, size_t n, uint64_t *value)
+{
+	if (n == 5 && memcmp(name, "BIT_", 4) == 0 && name[4] >= '0' && name[4] <= '9')
+		return *value = 1u << (name[4] - '0'), true;
+	return n == 3 && memcmp(name, "ALL", 3) == 0 ? *value = UINT64_MAX, true : false;
+}
+
 /* Expects these words of a field in a `print fmt'; "": none. */
 static void expect(const char *arguments, const char *field, const char *want)
 {
@@ -23,7 +31,7 @@ static void expect(const char *arguments, const char *field, const char *want)
 	strcpy(format, "name: x\nformat:\n\tfield:int a;\n\nprint fmt: \"a=%d, b=%s\"");
 	strcat(format, arguments);
 	strcat(format, "\n");
-	assert_int_equal(dt_kernel_words(format, field, out), *want != '\0');
+	assert_int_equal(dt_kernel_words(format, field, constant, NULL, out), *want != '\0');
 	assert_string_equal(*want ? out : "", want);
 }
 
@@ -55,6 +63,13 @@ static void test_as_kernels_write_them(void **state)
 	expect(", __print_symbolic(REC->m, { HRTIMER_MODE_ABS, \"ABS\" }, { 3, \"REL\" }, { f(1, "
 	       "2), \"F\" })",
 	       "m", "e:;REL=3");
+	/* what it has not translated, and its BTF tells */
+	expect(", __print_symbolic(REC->m, { BIT_3, \"three\" }, { (BIT_0), \"none\" }, { BIT_1 | "
+	       "BIT_2, \"both\" }, { (u32)ALL, \"all\" }, { BIT_33, \"?\" })",
+	       "m", "e:;three=8,none=1,both=6,all=-1");
+	expect(", __print_flags((REC->f & BIT_4), \"|\", { BIT_4, \"four\" })", "f",
+	       "f:;four=16/16");
+	expect(", REC->f & BIT_5 ? \"yes\" : \"\"", "f", "f:;yes=32/32");
 	expect(", __print_symbolic_u64((u64)REC->m, { -1, \"A=,B\" }, { 1ULL << 63, \"\\\"q\\\"\" })",
 	       "m", "e:;A??B=-1,?q?=-9223372036854775808");
 	expect(", REC->f & 1 ? \"A\" : \"\", REC->f & 0x10 ? \"B\" : \"C\", REC->f & 6 ? \"D\" : \"\"",
@@ -93,9 +108,9 @@ static void test_hostile(void **state)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		expect(bad[i], "a", "");
-	assert_false(dt_kernel_words("", "a", out));
-	assert_false(dt_kernel_words("\nprint fmt: \"", "a", out));
-	assert_false(dt_kernel_words("\nprint fmt: \"\"", "", out));
+	assert_false(dt_kernel_words("", "a", constant, NULL, out));
+	assert_false(dt_kernel_words("\nprint fmt: \"", "a", constant, NULL, out));
+	assert_false(dt_kernel_words("\nprint fmt: \"\"", "", constant, NULL, out));
 	/* as deep as there is room */
 	strcpy(deep, ", __print_symbolic(");
 	memset(deep + strlen(deep), '(', 60000);
@@ -119,7 +134,7 @@ static void test_many(void **state)
 		static char format[100000];
 
 		snprintf(format, sizeof(format), "\nprint fmt: \"%%s\"%s\n", many);
-		assert_true(dt_kernel_words(format, "a", out));
+		assert_true(dt_kernel_words(format, "a", constant, NULL, out));
 	}
 	assert_in_range(strlen(out), DT_KERNEL_WORDS - 64, DT_KERNEL_WORDS - 1);
 	assert_int_equal(atoi(strrchr(out, '_') + 1), atoi(strrchr(out, '=') + 1));
@@ -137,7 +152,7 @@ static void test_damaged(void **state)
 
 		for (long i = 1 + random() % 5; i > 0; i--)
 			format[(size_t)random() % n] = (char)(random() % 96 + 32);
-		if (!dt_kernel_words(format, "prev_state", out))
+		if (!dt_kernel_words(format, "prev_state", constant, NULL, out))
 			continue;
 		some++;
 		assert_in_range(strlen(out), 4, 300);
