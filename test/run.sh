@@ -60,6 +60,8 @@ run() {
 	echo "$p $f" >>"$out/$lane.counts"
 	sed -nE "s|^(not )?ok [0-9]+ (.*) in ([0-9]+)ms$|\\3 ms  $name: \\2|p" "$log" >>"$out/$lane.cases"
 	sed -n "s|^not ok[ 0-9-]*|$name: |p" "$log" >>"$out/$lane.failed"
+	# what a test passes over counts as passed; it is named at the end, with the reason
+	sed -nE "s|^ok[ 0-9-]*(.*) # skip *|$name: \1: |p" "$log" >>"$out/$lane.passed-over"
 	# shellcheck disable=SC2016 # the arguments are the inner shell's
 	# how long, and of how much processor time; in one piece, whatever the other lane prints. Of a
 	# failure what is not "ok"
@@ -168,6 +170,7 @@ if [ ${#names[@]} = 0 ] || [ -n "${SLOWEST-}" ]; then
 	sort -rn "$out"/*.cases 2>/dev/null | head -n "${SLOWEST:-25}"
 fi
 [ ! -s "$out/not-tried" ] || echo "not tried with sanitizers, the time was up (make soak S=sanitizers): $(tr '\n' ' ' <"$out/not-tried")"
+[ -z "$(cat "$out"/*.passed-over 2>/dev/null)" ] || { echo "passed over here:" && cat "$out"/*.passed-over; }
 [ -z "$(cat "$out"/*.failed 2>/dev/null)" ] || { echo "failed:" && cat "$out"/*.failed; }
 read -r passed failed < <(cat "$out"/*.counts 2>/dev/null | awk '{ p += $1; f += $2 } END { print p + 0, f + 0 }')
 echo "$passed passed, $failed failed"
