@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -76,20 +77,50 @@ uint64_t dt_status_made(pid_t pid)
 	return rc < 0 ? 0 : rc ? made : UINT64_MAX;
 }
 
+uint64_t dt_status_own(pid_t pid)
+{
+	struct timespec own;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &own))
+		return 0;
+	return (uint64_t)own.tv_sec * 1000000000u + (uint64_t)own.tv_nsec;
+}
+
+bool dt_status_memory(pid_t pid, uint64_t *bytes)
+{
+	char path[64], text[4096], *own, *files;
+	int file;
+	ssize_t n;
+
+	dt_format(path, sizeof(path), "/proc/%d/status", pid);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return false;
+	n = read(file, text, sizeof(text) - 1);
+	close(file);
+	text[n > 0 ? n : 0] = '\0';
+	/* a name can have no newline here: the kernel writes \\n */
+	own = strstr(text, "\nRssAnon:");
+	files = strstr(text, "\nRssFile:");
+	if (!own || !files)
+		return false;
+	*bytes = (strtoull(own + 9, NULL, 10) + strtoull(files + 9, NULL, 10)) * 1024;
+	return true;
+}
+
 uint64_t dt_status_taken(pid_t pid)
 {
 	const uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
 	unsigned long long user = 0, system = 0;
-	struct timespec own;
-	clockid_t clock;
-
 	/* the process's own to the ns, its children's in ticks only */
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &own))
+	uint64_t own = dt_status_own(pid);
+
+	if (!own)
 		return 0;
 	if (read_field(pid, 16, &user) != 1 || read_field(pid, 17, &system) != 1)
 		user = system = 0;
-	return (uint64_t)own.tv_sec * 1000000000u + (uint64_t)own.tv_nsec +
-	       (user + system) * (1000000000u / per_second);
+	return own + (user + system) * (1000000000u / per_second);
 }
 
 uint64_t dt_status_stack(pid_t pid)

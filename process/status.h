@@ -21,6 +21,12 @@ uint64_t dt_status_stack(pid_t pid);
 /* The same as dt_status_made(), of now. */
 uint64_t dt_status_now(void);
 
+/* Returns the processor time that a process has taken, ns. 0: it has gone. */
+uint64_t dt_status_own(pid_t pid);
+/* Reads how many bytes of memory a process has, of its own and of files. Shared memory is left out:
+ * devtrace's rings are in that. False: it has gone, or has none any more. */
+bool dt_status_memory(pid_t pid, uint64_t *bytes);
+
 /* Returns the processor time that a process has taken, and those of its children that have ended
  * and been waited for, with theirs; ns. 0: it has gone. */
 uint64_t dt_status_taken(pid_t pid);

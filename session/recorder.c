@@ -32,6 +32,7 @@
 #include "session/throttle.h"
 #include "session/tids.h"
 #include "session/wakers.h"
+#include "session/usage.h"
 #include "session/witness.h"
 
 #define RELEASE	  4   /* writers learn of room a quarter of a ring at a time: each is a wake */
@@ -469,6 +470,7 @@ static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
 
 	if (!dt_session_has_file(s))
 		return;
+	dt_usage_look(s, s->usage);
 	if (now - *flushed > FLUSH_NS) {
 		compress_open(s);
 		pthread_mutex_lock(&s->lock);
@@ -560,6 +562,8 @@ static int begin_round(struct dt_session *s, struct round *k, unsigned cores)
 	if (dt_mix_init(&k->mix, cores, DT_SHARED_MAX, NULL) || !k->until)
 		return -1;
 	if (s->options.wakers && !(k->wakers = dt_wakers_seen_new()))
+		return -1;
+	if (dt_session_has_file(s) && !(s->usage = dt_usage_new()))
 		return -1;
 	if (s->options.sockets && !(s->socket_names = dt_socket_names_new()))
 		return -1;

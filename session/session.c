@@ -50,6 +50,7 @@
 #include "session/sieve.h"
 #include "session/snapshot.h"
 #include "session/socket-names.h"
+#include "session/usage.h"
 #include "session/unwinder.h"
 
 #define DEFAULT_RING (4u << 20)
@@ -479,6 +480,7 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 	dt_ping_free(s->ping);
 	dt_ping_free(s->pong);
 	dt_socket_names_free(s->socket_names);
+	dt_usage_free(s->usage);
 	dt_throttle_free(s->throttle);
 	free(s->offset);
 	dt_domains_free(s);

@@ -284,6 +284,7 @@ struct dt_session {
 	bool refused; /* the program was ended at once: nothing of it can be traced, or its
 			 tracepoints can not be set... */
 	struct dt_error refusal;	      /* ...and this says why */
+	struct dt_usage *usage;		      /* NULL: there is no file for it */
 	struct dt_socket_names *socket_names; /* NULL: addresses of sockets are not wanted */
 };
 

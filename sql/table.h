@@ -73,7 +73,7 @@ struct dt_sql_table {
 extern const struct dt_sql_table dt_sql_records, dt_sql_calls, dt_sql_events, dt_sql_messages,
 	dt_sql_switches, dt_sql_wakes, dt_sql_lost, dt_sql_missed, dt_sql_pauses, dt_sql_changes,
 	dt_sql_held, dt_sql_threads, dt_sql_processes, dt_sql_functions, dt_sql_stacks,
-	dt_sql_activities;
+	dt_sql_activities, dt_sql_usage;
 
 /* ---- for the tables ---- */
 

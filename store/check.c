@@ -135,6 +135,8 @@ static void check_numbers(struct checking *k)
 						"typeof(command) <> 'text' OR off NOT IN (0, 1)"},
 		{"hold", "SELECT 'hold', rowid FROM hold WHERE " IS("tid") "+" IS(
 				 "begin_ticks") "+" IS("end_ticks") " < 3"},
+		{"used", "SELECT 'used', rowid FROM used WHERE " IS("pid") "+" IS("ticks") "+" IS(
+				 "memory") "+" IS("cpu_ns") " < 4"},
 		{"complete", "SELECT 'complete', module FROM complete WHERE " IS("ticks") " < 1"},
 		{"event", "SELECT 'event', rowid FROM event WHERE " IS("subsystem") " < 1"},
 		{"unhooked", "SELECT 'unhooked', rowid FROM unhooked WHERE " IS("address") " < 1"},

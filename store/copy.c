@@ -314,6 +314,7 @@ static const char *const since_sql[] = {
 	"INSERT INTO pause SELECT * FROM source.pause",
 	"INSERT INTO change SELECT * FROM source.change",
 	"INSERT INTO waited SELECT * FROM source.waited",
+	"INSERT INTO used SELECT * FROM source.used",
 	"INSERT INTO sync SELECT * FROM source.sync",
 	"INSERT INTO hold SELECT * FROM source.hold",
 	/* for a part, it is not known how many were written */

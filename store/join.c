@@ -43,6 +43,7 @@ static const struct table {
 	{"stack", "id,ended", "k-"},
 	{"stack_frame", "stack,level,address,function,file,line", "k--f--"},
 	{"waited", "tid,begin_ticks,end_ticks,what", "itt-"},
+	{"used", "pid,ticks,memory,cpu_ns", "it--"},
 	{"waker", "id,tid,pid,name,context,made,function,stack", "woo---fk"},
 	{"hold", "tid,begin_ticks,end_ticks,why", "itt-"},
 	{"event", "subsystem,event,subsystem_name,name,description", "-----"},

@@ -93,6 +93,7 @@ struct dt_pieces_head {
 	" ns INTEGER, bound_ns INTEGER);"                                                          \
 	"CREATE TABLE waker(id INTEGER PRIMARY KEY, tid INTEGER, pid INTEGER, name TEXT,"          \
 	" context INTEGER, made INTEGER, function INTEGER, stack INTEGER);"                        \
+	"CREATE TABLE used(pid INTEGER, ticks INTEGER, memory INTEGER, cpu_ns INTEGER);"           \
 	"CREATE TABLE hold(tid INTEGER, begin_ticks INTEGER, end_ticks INTEGER, why TEXT);"        \
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, core INTEGER, first INTEGER, records INTEGER," \
 	" min_ticks INTEGER, max_ticks INTEGER, events BLOB, vals BLOB);"                          \

@@ -35,6 +35,7 @@ static const char *const prune[] = {
 	" (substr(value, instr(value, ' ') + 1)"
 	" + substr(excluded.value, instr(excluded.value, ' ') + 1))",
 	"DELETE FROM chunk WHERE id <= ?1",
+	"DELETE FROM used WHERE ?1 AND ticks < ?2",
 	"DELETE FROM backtrace WHERE ?1 AND ticks < ?2",
 };
 

@@ -380,6 +380,19 @@ int dt_store_waited(struct dt_store *s, const struct dt_waited_row *row, struct 
 	return dt_store_run(s, WAITED, e);
 }
 
+int dt_store_usage(struct dt_store *s, const struct dt_usage_row *row, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[USAGE];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, row->pid);
+	dt_store_bind_u64(t, 2, row->ticks);
+	dt_store_bind_u64(t, 3, row->memory);
+	dt_store_bind_u64(t, 4, row->cpu_ns);
+	return dt_store_run(s, USAGE, e);
+}
+
 int dt_store_sync(struct dt_store *s, const struct dt_sync_row *row, struct dt_error *e)
 {
 	sqlite3_stmt *t = s->statement[SYNC];

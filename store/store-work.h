@@ -71,6 +71,7 @@ enum statement {
 	HELD,
 	WRITTEN,
 	WAITED,
+	USAGE,
 	SYNC,
 	LEFT_OUT,
 	BUDGET_OFF,

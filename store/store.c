@@ -48,6 +48,7 @@ static const char *const statement_sql[STATEMENTS] = {
 	[HELD] = "INSERT INTO hold VALUES(?,?,?,?)",
 	[WRITTEN] = "INSERT INTO written VALUES(?,?,?,?)",
 	[WAITED] = "INSERT INTO waited VALUES(?,?,?,?)",
+	[USAGE] = "INSERT INTO used VALUES(?,?,?,?)",
 	[SYNC] = "INSERT INTO sync VALUES(?,?,?,?,?,?)",
 	[LEFT_OUT] = "INSERT OR REPLACE INTO left_out VALUES(?,?,?,?,?,?,?)",
 	[BUDGET_OFF] = "INSERT OR REPLACE INTO budget_off VALUES(?,?,?,?,?,?,?)",

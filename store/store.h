@@ -309,6 +309,14 @@ struct dt_waited_row {
 };
 int dt_store_waited(struct dt_store *s, const struct dt_waited_row *row, struct dt_error *e);
 
+/* What a process used at a time: bytes of memory that are its own or files', and the processor time
+ * that it had taken, ns. */
+struct dt_usage_row {
+	uint32_t pid;
+	uint64_t ticks, memory, cpu_ns;
+};
+int dt_store_usage(struct dt_store *s, const struct dt_usage_row *row, struct dt_error *e);
+
 /*
  * What brings this machine's clock together with others' (align/align.h): something that happened
  * between two ticks. "sent" and "received": the two ends of a message, with the same id in both

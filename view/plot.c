@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Values over time: of the calls of a function, or of an event. */
+/* Values over time: of the calls of a function, of an event, or what a process used. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyse/plot.h"
+#include "analyse/usage.h"
 #include "view/asked.h"
 
 #define KEPT	8    /* plots of a picture that are kept: those used last */
@@ -13,6 +14,7 @@
 struct dt_plots {
 	struct dt_plot *plot[KEPT];
 	uint64_t used[KEPT], clock;
+	struct dt_usages usages;
 };
 
 void dt_plots_free(struct dt_plots *l)
@@ -21,16 +23,22 @@ void dt_plots_free(struct dt_plots *l)
 		return;
 	for (unsigned i = 0; i < KEPT; i++)
 		dt_plot_free(l->plot[i]);
+	dt_usages_free(&l->usages);
 	free(l);
+}
+
+/* NULL: out of memory. */
+static struct dt_plots *plots_of(struct dt_picture *p)
+{
+	return p->plots ? p->plots : (p->plots = calloc(1, sizeof(*p->plots)));
 }
 
 static struct dt_plot *plot_of(struct dt_picture *p, uint32_t function, enum dt_plot_what what,
 			       unsigned index)
 {
-	struct dt_plots *l = p->plots ? p->plots : calloc(1, sizeof(*l));
+	struct dt_plots *l = plots_of(p);
 	unsigned at = 0;
 
-	p->plots = l;
 	if (!l)
 		return NULL;
 	for (unsigned i = 0; i < KEPT; i++) {
@@ -122,6 +130,30 @@ static void plot_function(struct dt_asked *a, struct dt_plot_asked *x)
 		say(a, x, what == DT_PLOT_DURATION);
 }
 
+static void plot_process(struct dt_asked *a, struct dt_plot_asked *x)
+{
+	struct dt_reader *r = dt_windows_reader(a->p->windows);
+	const char *text = a->r->value(a->r->ctx, "what");
+	struct dt_plots *l = plots_of(a->p);
+	struct dt_error e = {"out of memory"};
+	bool memory = text && !strcmp(text, "memory");
+	uint64_t process;
+
+	if (!dt_asked_number(a, "process", 1, UINT32_MAX, &process))
+		return;
+	if (!memory && (!text || strcmp(text, "processors") != 0)) {
+		dt_refuse(a, 400, "what: memory or processors is wanted");
+		return;
+	}
+	if (!l || dt_usages_load(&l->usages, r, &e) < 0) {
+		dt_refuse(a, 500, e.text);
+		return;
+	}
+	dt_usage_plot(&l->usages, (uint32_t)process, memory ? DT_USAGE_MEMORY : DT_USAGE_PROCESSORS,
+		      dt_reader_ns_per_tick(r), x);
+	say(a, x, false);
+}
+
 /* An event's values, which the pyramid has: of cells that are a power of two wide, and without a
  * mean. */
 static void plot_track(struct dt_asked *a, struct dt_plot_asked *x, uint32_t track)
@@ -164,7 +196,9 @@ void dt_answer_plot(struct dt_asked *a)
 	    !dt_asked_number(a, "columns", 1, DT_PLOT_COLUMNS, &columns))
 		goto out;
 	x->columns = (unsigned)columns;
-	if (!a->r->value(a->r->ctx, "track"))
+	if (a->r->value(a->r->ctx, "process"))
+		plot_process(a, x);
+	else if (!a->r->value(a->r->ctx, "track"))
 		plot_function(a, x);
 	else if (!dt_asked_number(a, "track", 0, UINT32_MAX, &track))
 		goto out;

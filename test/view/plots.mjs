@@ -68,6 +68,33 @@ await test("an event's values are the pyramid's", async () => {
 	is([got.columns.reduce((n, c) => n + c[2], 0), Math.min(...got.columns.map(c => c[4])), Math.max(...got.columns.map(c => c[5]))], [values.length, Math.min(...values), Math.max(...values)], "values");
 });
 
+const origin = origin_of(trace), used = pid => sql(trace, `SELECT ticks, memory, cpu_ns FROM used WHERE pid = ${pid} ORDER BY ticks`).map(r => ({...r, ticks: r.ticks - origin}));
+const first_process = sql(trace, "SELECT min(pid) AS pid FROM process")[0].pid;
+
+await test("what a process used: each time between two readings has the first one's memory, and its rate", async () => {
+	const ns = (await state()).ns;
+	for (const process of [first_process, 4000000]) for (const what of ["memory", "processors"]) for (const [from, to, columns] of [[0, L, 10], [0, L, 700], [0, L, 4000], [Math.round(L / 3), Math.round(L / 2), 40], [0, L, 1], [Math.round(L * 0.95), L, 9]]) {
+		const rows = used(process), pieces = rows.slice(1).map((r, i) => ({begin: rows[i].ticks, end: r.ticks, value: what === "memory" ? rows[i].memory : (r.cpu_ns - rows[i].cpu_ns) / ((r.ticks - rows[i].ticks) * ns)})).filter(p => p.end >= from && p.begin <= to);
+		const [status, got] = await ask({process, what, from, to, columns}), name = [process, what, from, to, columns].join();
+		is(status, 200, name);
+		is([got.done, got.even], [1, pieces.length > columns], name);
+		if (!got.even) {
+			is(got.columns.map(c => [c[0], c[1] + 1, c[4]]), pieces.map(p => [p.begin, p.end, p.value]).map(([a, b, v]) => [a, b, got.columns.find(c => c[0] === a && near(c[4], v))?.[4] ?? v]), name);
+			continue;
+		}
+		let seen = 0;
+		for (const [begin, end, , n, min, max, mean] of got.columns) {
+			const mine = pieces.map(p => ({...p, part: Math.min(end, p.end, to) - Math.max(begin, p.begin, from)})).filter(p => p.part > 0), whole = mine.reduce((s, p) => s + p.part, 0);
+			is(n, mine.length, name + ": pieces at " + begin);
+			seen += n;
+			if (n) ok(near(min, Math.min(...mine.map(p => p.value))) && near(max, Math.max(...mine.map(p => p.value))) && near(mean, mine.reduce((s, p) => s + p.part * p.value, 0) / whole), `${name}, at ${begin}: ${[min, max, mean]}`);
+		}
+		ok(seen >= pieces.length - 2, name + ": all pieces are in some column");
+	}
+	is((await ask({process: 77, what: "memory", from: 0, to: L, columns: 5}))[1].columns, [], "a process of which nothing is known");
+	for (const bad of [{what: "duration"}, {what: ""}, {process: 0}, {process: "x"}]) is((await ask({process: first_process, what: "memory", from: 0, to: 9, columns: 3, ...bad}))[0], 400, JSON.stringify(bad));
+});
+
 await test("requests that make no sense are refused in a line", async () => {
 	const good = {function: id, what: "duration", from: 0, to: 9, columns: 3};
 	for (const bad of [{function: ""}, {what: ""}, {what: "arg0"}, {what: "arg12"}, {what: "arguments"}, {from: ""}, {to: -1}, {from: 10}, {columns: 0}, {columns: 4001}, {function: 0}, {track: "x"}]) {
@@ -84,6 +111,27 @@ const add = async (text, what) => {
 	await page.press("#table form input", "Enter");
 };
 const rows = () => page.evaluate(() => [...document.querySelectorAll("#table tbody tr")].map(tr => [...tr.cells].slice(0, 2).map(td => td.textContent.replaceAll("\u202f", ""))));
+
+await test("a process's memory is a track, in the address, and told in bytes", async () => {
+	await page.keyboard.press("p");
+	await page.waitForSelector("#table form");
+	await add("nobody", "memory");
+	await page.waitForSelector("#table form span:text('no process is named so')");
+	const label = await page.evaluate(async pid => (await import("./main.js")).state.process_name(pid), first_process);
+	await add(label, "memory");
+	await page.waitForSelector("#table tbody tr");
+	await settle(page);
+	const [[title, told]] = await rows(), most = Math.max(...used(first_process).slice(0, -1).map(r => r.memory));
+	is(title, "memory of " + label, "its title");
+	ok(/ to [\d.]+ MiB, mean [\d.]+ MiB$/.test(told) && told.includes(` to ${Number((most / 2 ** 20).toPrecision(4))} MiB,`), told);
+	await page.waitForTimeout(400);
+	await page.reload();
+	await ready();
+	await settle(page);
+	is((await state()).plots.map(p => [p.what, p.process]), [["memory", first_process]], "after a reload");
+	await page.click("#table tbody tr button:text('remove')");
+	await settle(page);
+});
 
 await test("by keyboard: a plot is added, is a track with its values told, is in the address, and is removed", async () => {
 	await page.keyboard.press("p");

@@ -30,6 +30,14 @@ export function count(n) {
 	return Math.round(n).toLocaleString("en").replaceAll(",", "\u202f");
 }
 
+const sizes = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
+
+// Returns a number of bytes as text.
+export function bytes(n) {
+	const [unit, name] = sizes.find(([unit]) => n >= unit) ?? [1, "B"];
+	return Number((n / unit).toPrecision(4)) + " " + name;
+}
+
 const kind = [[1, "unwound"], [2, "ended in a tail call"], [8, "not finished"], [16, "entry not recorded"],
 	[32, "tail-called"], [512, "its time is that to its jump"],
 	[1024, "perhaps called from the tail call before it"], [2048, "exits are not recorded"], [64, "records lost meanwhile"], [4096, "ends before it begins: records out of order"], [8192, "recording paused meanwhile"], [32768, "context switches lost meanwhile"], [256, "on another stack"]];
