@@ -115,7 +115,7 @@ with_others() {
 
 commands() {
 	with_each "${files[@]}"
-	: >"$out/commands.done"
+	echo "commands $SECONDS s" >"$out/commands.done"
 	with_sanitizers "${shuffled[@]}"
 }
 
@@ -124,7 +124,7 @@ the_rest() {
 	[ -z "${PLAIN-}" ] || san=()
 	with_others test/*/*.t build/test/unit/* "${san[@]}"
 	with_each "${shuffled[@]}"
-	: >"$out/the_rest.done"
+	echo "the rest $SECONDS s" >"$out/the_rest.done"
 	with_sanitizers "${shuffled[@]}"
 }
 
@@ -138,7 +138,7 @@ waiting() {
 		*) [ ! -e "test/$t" ] || ! wanted "test/$t" || with_each "test/$t" ;;
 		esac
 	done
-	: >"$out/waiting.done"
+	echo "what waits $SECONDS s" >"$out/waiting.done"
 }
 
 names=("$@")
@@ -169,6 +169,7 @@ if [ ${#names[@]} = 0 ] || [ -n "${SLOWEST-}" ]; then
 	echo "the cases that took longest:"
 	sort -rn "$out"/*.cases 2>/dev/null | head -n "${SLOWEST:-25}"
 fi
+echo "without sanitizers all had been tried after: $(cat "$out"/*.done 2>/dev/null | paste -sd, | sed 's/,/, /g'); with them after $SECONDS s"
 [ ! -s "$out/not-tried" ] || echo "not tried with sanitizers, the time was up (make soak S=sanitizers): $(tr '\n' ' ' <"$out/not-tried")"
 [ -z "$(cat "$out"/*.passed-over 2>/dev/null)" ] || { echo "passed over here:" && cat "$out"/*.passed-over; }
 [ -z "$(cat "$out"/*.failed 2>/dev/null)" ] || { echo "failed:" && cat "$out"/*.failed; }
