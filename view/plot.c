@@ -151,6 +151,10 @@ static void plot_process(struct dt_asked *a, struct dt_plot_asked *x)
 	}
 	dt_usage_plot(&l->usages, (uint32_t)process, memory ? DT_USAGE_MEMORY : DT_USAGE_PROCESSORS,
 		      dt_reader_ns_per_tick(r), x);
+	/* a process is read before its first record, where the page's time begins */
+	for (unsigned i = 0; i < x->n; i++)
+		if (x->column[i].begin < a->origin)
+			x->column[i].begin = a->origin;
 	say(a, x, false);
 }
 
