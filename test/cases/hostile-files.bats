@@ -13,15 +13,15 @@ summed() {
 	devtrace view --index "$1"
 }
 
-# within 10 s and 1.2 GB (an ordinary build) it ends by itself, whatever its status
+# within 20 s of processor time and 1.2 GB (an ordinary build) it ends by itself, whatever its status
 walk() {
-	run timeout -k 1 60 /usr/bin/time -f 'peak %M' walk-trace -t 20 "$1"
+	run timeout -k 1 200 /usr/bin/time -f 'peak %M' walk-trace -t 20 "$1"
 	echo "$1: $output"
 	[ "$status" = 0 ]
 	[[ $output != *"runtime error"* && $output != *Sanitizer* ]]
 	[[ $build == *san* ]] || [ "$(grep -oP '^peak \K.*' <<<"$output")" -lt 1200000 ]
 	# the same through libdevtrace, which nothing confines
-	run timeout -k 1 60 walk-library "$1"
+	run timeout -k 1 200 walk-library "$1"
 	echo "$1, by the library: $output"
 	[ "$status" = 0 ]
 	[[ $output != *"runtime error"* && $output != *Sanitizer* ]]
