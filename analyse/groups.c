@@ -106,6 +106,7 @@ static uint32_t part_of(struct dt_groups *g, struct dt_pair *p, const struct dt_
 {
 	const struct dt_function_info *f;
 	const struct dt_thread_info *t;
+	const struct dt_host *host;
 	uint32_t caller = 0;
 
 	switch (key) {
@@ -123,7 +124,8 @@ static uint32_t part_of(struct dt_groups *g, struct dt_pair *p, const struct dt_
 		f = dt_reader_function(g->reader, c->function);
 		return f && f->module ? first_module(g, f->module) : 0;
 	default:
-		return 0;
+		host = g->hosts ? dt_hosts_of(g->hosts, c->tid) : NULL;
+		return host ? (uint32_t)(host - g->hosts->host) + 1 : 0;
 	}
 }
 

@@ -9,6 +9,7 @@
 
 #include "analyse/first.h"
 #include "analyse/pair.h"
+#include "store/hosts.h"
 
 enum dt_group_key {
 	DT_GROUP_FUNCTION,
@@ -16,7 +17,7 @@ enum dt_group_key {
 	DT_GROUP_THREAD,
 	DT_GROUP_PROCESS,
 	DT_GROUP_MODULE,
-	DT_GROUP_HOST, /* of the whole trace, if it says where it was recorded */
+	DT_GROUP_HOST, /* the trace's, if it says where it was recorded; of a fleet, the thread's */
 	DT_GROUP_KEYS
 };
 
@@ -24,16 +25,18 @@ enum dt_group_key {
 #define DT_GROUPS_MOST (1u << 16)
 
 /* A group: for each key that it is made by, what its calls have there, others 0. Caller: a function
- * row, 0: no caller is known; module: dt_reader_module(), of those with one path the first. */
+ * row, 0: no caller is known; module: dt_reader_module(), of those with one path the first; host:
+ * 0, or its index in hosts plus one. */
 struct dt_group {
 	uint32_t part[DT_GROUP_KEYS];
 };
 
 /* All zero but for keys and key; then dt_groups_free(). */
 struct dt_groups {
-	uint8_t key[DT_GROUP_KEYS]; /* enum dt_group_key */
-	unsigned keys;		    /* 0: calls are in no groups */
-	struct dt_group *group;	    /* [0] is unused: a group's number is its index */
+	uint8_t key[DT_GROUP_KEYS];   /* enum dt_group_key */
+	unsigned keys;		      /* 0: calls are in no groups */
+	const struct dt_hosts *hosts; /* those of the trace; NULL: it is of one machine */
+	struct dt_group *group;	      /* [0] is unused: a group's number is its index */
 	uint32_t n, room;
 	uint64_t crowded; /* calls that found no group of their own */
 	bool no_memory;

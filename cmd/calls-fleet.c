@@ -67,12 +67,10 @@ int dt_calls_fleet(struct calls *options, const char *path)
 	uint32_t begun = 0;
 	int status;
 
-	if (options->as_json || options->fields.list.chosen || options->last.most ||
-	    options->threads) {
-		dt_cmd_fail(
-			"%s: of a fleet there are the usual lines: --json, --fields, --last and "
-			"--thread are of one machine's trace",
-			path);
+	if (options->fields.list.chosen || options->last.most || options->threads) {
+		dt_cmd_fail("%s: of a fleet there are the usual lines, and --json: --fields, "
+			    "--last and --thread are of one machine's trace: say %s@HOST",
+			    path, path);
 		return 2;
 	}
 	f = dt_fleet_open_all(path, &needs, &reader, &status);

@@ -10,6 +10,7 @@
 #include "cmd/json-pieces.h"
 #include "show/failure.h"
 #include "show/json.h"
+#include "store/hosts.h"
 #include "show/place.h"
 
 /* A text that is part of lines. */
@@ -18,13 +19,18 @@ struct piece {
 	size_t n;
 };
 
+/* Bytes of what says which thread it is; of its machine's name that many are shown. */
+#define WHO  640
+#define NAME 80
+
 struct dt_calls_json {
 	double tenths;		/* of a nanosecond, that a tick has */
 	uint64_t first;		/* ticks: the trace's first record */
 	struct piece *function; /* by function row: its name and module; text NULL: not made yet */
 	uint32_t functions;
-	uint32_t tid;	/* the thread of: */
-	char who[96];	/* its number and its process's */
+	uint32_t tid;  /* the thread of: */
+	char who[WHO]; /* its number and its process's, and its machine */
+	struct dt_hosts hosts;
 	unsigned items; /* values written in the list that is being made */
 	const uint64_t *value;
 	const struct dt_whole_hit
@@ -45,6 +51,22 @@ static char *put_at(const struct calls *k, char *p, const char *name, uint64_t t
 
 /* ---- what many lines have in common ---- */
 
+/* Writes the machine of a thread, of a trace of several. */
+static void put_host(const struct calls *k, char *p, uint32_t tid)
+{
+	const struct dt_host *h = dt_hosts_of(&k->json->hosts, tid);
+	struct dt_json text = {0};
+	char name[NAME + 1];
+
+	if (!h)
+		return;
+	dt_format(name, sizeof(name), "%s", h->name);
+	dt_json_string(&text, name);
+	if (!text.failed && text.bytes.n < 6 * NAME + 3)
+		sprintf(p, ", \"host\": %.*s", (int)text.bytes.n, (const char *)text.bytes.p);
+	free(text.bytes.p);
+}
+
 /* Makes the text that says which thread it is. */
 static void look_who(struct calls *k, uint32_t tid)
 {
@@ -55,6 +77,7 @@ static void look_who(struct calls *k, uint32_t tid)
 	p = dt_json_known(p, ", \"process\": ", t ? dt_reader_number(k->reader, t->pid) : 0,
 			  t && t->pid);
 	*p = '\0';
+	put_host(k, p, tid);
 	k->json->tid = tid;
 }
 
@@ -131,6 +154,10 @@ static char *put_core(const struct calls *k, char *p)
 {
 	const struct dt_span *s = k->choice.span;
 	uint16_t core = s ? dt_reader_ring_core(k->reader, s->core) : DT_SHARED_CORE;
+	const struct dt_host *h = dt_hosts_of_core(&k->json->hosts, core);
+
+	if (h && core != DT_SHARED_CORE)
+		core = (uint16_t)(core - h->core); /* as its machine numbers them */
 
 	return dt_json_known(p, ", \"core\": ", core, core != DT_SHARED_CORE);
 }
@@ -470,6 +497,8 @@ int dt_calls_json_begin(struct calls *k)
 	k->json_text = malloc(LINE);
 	if (!k->json || !k->json_text)
 		return dt_cmd_fail("out of memory");
+	if (dt_hosts_load(&k->json->hosts, k->reader))
+		return dt_cmd_fail("out of memory");
 	k->json->first = sum.min_ticks;
 	k->json->tenths = dt_reader_ns_per_tick(k->reader) * 10;
 	return 0;
@@ -479,8 +508,10 @@ void dt_calls_json_free(struct calls *k)
 {
 	for (uint32_t i = 0; k->json && i < k->json->functions; i++)
 		free(k->json->function[i].text);
-	if (k->json)
+	if (k->json) {
+		dt_hosts_free(&k->json->hosts);
 		free(k->json->function);
+	}
 	free(k->json);
 	free(k->json_text);
 }

@@ -577,7 +577,8 @@ int dt_cmd_calls(int argc, char **argv)
 
 	if (status < 0) {
 		begin_output(&k);
-		if (argc - optind == 1 && dt_fleet_is(argv[optind]))
+		/* JSON lines are those of one trace of all */
+		if (argc - optind == 1 && dt_fleet_is(argv[optind]) && !k.as_json)
 			status = dt_calls_fleet(&k, argv[optind]);
 		else
 			k.reader = dt_cmd_open_one(argc, argv, "calls", &needs, &status);

@@ -229,6 +229,11 @@ static int print(struct report *o, struct table *t)
 	return fflush(stdout) || ferror(stdout) ? dt_cmd_fail("cannot write the table") : 0;
 }
 
+bool dt_report_fleet_can(const struct report *o)
+{
+	return !o->json && !o->left_out && !o->budget && !o->waiting && !o->failed;
+}
+
 int dt_report_fleet(struct report *o, const char *path)
 {
 	struct dt_needs needs = {.n = 0};
@@ -237,12 +242,6 @@ int dt_report_fleet(struct report *o, const char *path)
 	struct dt_fleet *f;
 	int status;
 
-	if (o->json || o->left_out || o->budget || o->waiting || o->failed) {
-		dt_cmd_fail("%s: of a fleet, report has -s, -n, -F, -N, -f, --by, --from, --to, "
-			    "--subtract and --fields; the rest is of one machine's trace",
-			    path);
-		return 2;
-	}
 	f = dt_fleet_open_all(path, &needs, &reader, &status);
 	if (!f)
 		return status;

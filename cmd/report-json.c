@@ -49,7 +49,9 @@ static void print_part(const struct report *o, uint32_t part, enum dt_group_key 
 		dt_object_text("module", m ? m->path : "");
 		break;
 	default:
-		dt_object_text("host", dt_reader_meta(o->reader, "host"));
+		dt_object_text("host", !o->hosts.n ? dt_reader_meta(o->reader, "host")
+				       : part && part <= o->hosts.n ? o->hosts.host[part - 1].name
+								    : NULL);
 	}
 }
 

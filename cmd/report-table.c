@@ -52,7 +52,7 @@ bool dt_report_by(struct dt_groups *g, const char *text)
 
 bool dt_report_can_group(const struct report *o)
 {
-	const char *host = dt_reader_meta(o->reader, "host");
+	const char *host = o->hosts.n ? o->hosts.host->name : dt_reader_meta(o->reader, "host");
 
 	for (unsigned i = 0; i < o->groups.keys; i++)
 		if (o->groups.key[i] == DT_GROUP_HOST && !(host && *host)) {
@@ -103,7 +103,10 @@ void dt_report_part(const struct report *o, uint32_t group, enum dt_group_key ke
 		dt_format(text, size, "%s", m && *m->path ? m->path : "?");
 		break;
 	default:
-		dt_format(text, size, "%s", dt_reader_meta(o->reader, "host"));
+		dt_format(text, size, "%s",
+			  part && part <= o->hosts.n ? o->hosts.host[part - 1].name
+			  : o->hosts.n		     ? "?"
+						     : dt_reader_meta(o->reader, "host"));
 	}
 }
 

@@ -55,6 +55,7 @@ struct report {
 	const char *filter_text; /* NULL: all calls are wanted */
 	struct dt_terminal terminal;
 	struct dt_fields fields; /* enum dt_report_field */
+	struct dt_hosts hosts;	 /* of a trace of several machines */
 	struct dt_groups groups; /* --by; without keys: a row for each function */
 	struct dt_choosing choice;
 	bool waits; /* the trace has switches: it is known what was waiting */
@@ -90,6 +91,8 @@ void dt_report_free(struct report *o);
 
 /* Prints the table of a fleet, by the options in o. Returns the exit status. */
 int dt_report_fleet(struct report *o, const char *path);
+/* Returns whether a fleet's own table has what is asked for. */
+bool dt_report_fleet_can(const struct report *o);
 
 /* ---- report-table.c ---- */
 

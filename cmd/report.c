@@ -325,6 +325,9 @@ static int prepare(struct dt_reader *r, struct report *o, struct dt_reader_range
 		   double *cost)
 {
 	o->reader = r;
+	if (dt_hosts_load(&o->hosts, r))
+		return dt_cmd_fail("out of memory");
+	o->groups.hosts = o->hosts.n ? &o->hosts : NULL;
 	o->failures.meanings = dt_meanings_of(r);
 	o->run.wanted = has_whole_run(r, o);
 	if (!dt_cmd_range(r, &o->when, range) || (o->subtract && !dt_cmd_costs(r, cost)))
@@ -352,6 +355,7 @@ void dt_report_free(struct report *o)
 	dt_failures_free(&o->failures);
 	dt_reasons_free(&o->reasons);
 	dt_groups_free(&o->groups);
+	dt_hosts_free(&o->hosts);
 	dt_missed_free(&o->missed);
 }
 
@@ -565,7 +569,8 @@ int dt_cmd_report(int argc, char **argv)
 				 : show_live(&o, optind < argc ? argv[optind] : DT_DEFAULT_FILE);
 	} else if (status < 0) {
 		dt_terminal_listing(&o.terminal, !o.json);
-		if (argc - optind == 1 && dt_fleet_is(argv[optind]))
+		/* what its own table has not is read from one trace of all */
+		if (argc - optind == 1 && dt_fleet_is(argv[optind]) && dt_report_fleet_can(&o))
 			status = dt_report_fleet(&o, argv[optind]);
 		else if ((r = dt_cmd_open_one(argc, argv, "report", NULL, &status))) {
 			status = report(r, &o);

@@ -159,6 +159,41 @@ for n in map(json.loads, sys.stdin):
 	rm -r unknown
 }
 
+@test "fleet: calls --json and report --json are those of its machines, which they name" {
+	local host
+	"$dt" calls --json made/fleet.db >all.json
+	for host in alpha beta; do "$dt" calls --json made/fleet.db@$host >$host.json; done
+	"$dt" report --by host,function --json made/fleet.db >report.json
+	python3 - <<-'PY'
+		import json
+		read = lambda f: [json.loads(l) for l in open(f)]
+		all, report = read("all.json"), read("report.json")
+		own = {h: read(h + ".json") for h in ("alpha", "beta")}
+		def what(l):
+		    return json.dumps([l[k] for k in ("type", "function", "module", "thread", "process", "core", "depth", "arguments", "result", "flags")])
+		for h, lines in own.items():
+		    mine = [l for l in all if l.get("host") == h and l["type"] == "call"]
+		    theirs = [l for l in lines if l["type"] == "call"]
+		    assert len(mine) == len(theirs) > 0 and not any("host" in l for l in lines)
+		    assert sorted(map(what, mine)) == sorted(map(what, theirs))
+		    # each thread's calls in their order, as long as they were
+		    for a, b in zip(sorted(mine, key=lambda l: (l["thread"], l["end_ns"])), sorted(theirs, key=lambda l: (l["thread"], l["end_ns"]))):
+		        assert abs(a["duration_ns"] - b["duration_ns"]) <= 2 + 1e-3 * b["duration_ns"], (a, b)
+		    for f in {l["function"] for l in theirs}:
+		        rows = [r for r in report if r.get("host") == h and r.get("function") == f]
+		        assert [r["calls"] for r in rows] == [sum(l["function"] == f for l in theirs)], (h, f, rows)
+		assert len([l for l in all if l["type"] == "call"]) == sum(l["type"] == "call" for v in own.values() for l in v)
+	PY
+	# the same of a trace that was made of a fleet, as text
+	"$dt" merge --one one.db made/fleet.db
+	"$dt" report --by host,function one.db | awk '/alpha|beta/ { print $(NF - 1), $NF, $3 }' | sort >got
+	"$dt" report --by host,function made/fleet.db | awk '/alpha|beta/ { print $(NF - 1), $NF, $3 }' | sort | diff - got
+	run "$dt" calls --thread 1 made/fleet.db
+	[ "$status" = 2 ]
+	one_line 'say made/fleet.db@HOST'
+	rm -f one.db*
+}
+
 @test "fleet: diff of two hosts, and of a host with all, names what the other has not" {
 	run "$dt" diff made/fleet.db@alpha made/fleet.db
 	[ "$status" = 0 ]

@@ -200,7 +200,7 @@ checks() {
 }
 
 @test "merge: a fleet is refused in a line by what cannot read several traces, and when its traces are others" {
-	for command in 'cat -c' 'calls --json' 'report --json' 'graph --by host --dot'; do
+	for command in 'cat -c' 'calls --fields duration' 'graph --by host --dot'; do
 		run "$dt" $command usual/fleet.db
 		[ "$status" != 0 ]
 		[[ $output == *fleet* ]]
