@@ -15,6 +15,7 @@ struct writing {
 	FILE *f;
 	struct dt_formats *formats;
 	struct dt_json line, text;
+	struct dt_export_names names;
 	uint64_t first;
 	bool any;
 };
@@ -133,7 +134,7 @@ static void write_names(struct writing *w)
 			&w->line,
 			"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"args\":{\"name\":",
 			p[i].pid);
-		dt_json_string(&w->line, p[i].cmdline);
+		dt_json_string(&w->line, dt_export_named(&w->names, p[i].pid, p[i].cmdline));
 		dt_json_print(&w->line, "}}");
 		end_line(w);
 	}
@@ -144,7 +145,7 @@ static void write_names(struct writing *w)
 			&w->line,
 			"{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":",
 			t[i].pid, t[i].tid);
-		dt_json_string(&w->line, t[i].name);
+		dt_json_string(&w->line, dt_export_named(&w->names, t[i].tid, t[i].name));
 		dt_json_print(&w->line, "}}");
 		end_line(w);
 	}
@@ -185,6 +186,8 @@ int dt_export_chrome(struct dt_reader *r, FILE *f, struct dt_formats *formats,
 		.end = on_end, .other = on_other, .loss = on_loss, .ctx = &w};
 	int rc;
 
+	if (dt_export_names(&w.names, r, e))
+		return -1;
 	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"creator\":\"devtrace\"},\"traceEvents\":[",
 	      f);
 	write_names(&w);
@@ -196,5 +199,6 @@ int dt_export_chrome(struct dt_reader *r, FILE *f, struct dt_formats *formats,
 		rc = dt_fail(e, "out of memory");
 	free(w.line.bytes.p);
 	free(w.text.bytes.p);
+	dt_hosts_free(&w.names.hosts);
 	return rc;
 }

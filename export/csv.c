@@ -17,6 +17,7 @@ struct writing {
 	FILE *f;
 	struct dt_formats *formats;
 	struct dt_json line;
+	struct dt_export_names names;
 	uint64_t first;
 	double ns;
 };
@@ -35,18 +36,25 @@ static void write_times(struct writing *w, const struct dt_call *c)
 			(double)(took > c->children ? took - c->children : 0) * w->ns);
 }
 
+/* Returns the number of a thread or process; of a trace of several machines, on its machine. */
+static uint32_t number_of(const struct writing *w, uint32_t id)
+{
+	return w->names.hosts.n ? dt_reader_number(w->r, id) : id;
+}
+
 static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct writing *w = ctx;
 	const struct dt_thread_info *t = dt_reader_thread(w->r, c->tid);
 	const struct dt_function_info *f = dt_reader_function(w->r, c->function);
+	const struct dt_host *host = dt_hosts_of(&w->names.hosts, c->tid);
 
 	if (!dt_export_wants(w->chosen, c))
 		return;
 	if (c->tid == DT_NO_TID)
 		fputs(",,", w->f);
 	else
-		fprintf(w->f, "%u,%u,", t ? t->pid : 0, c->tid);
+		fprintf(w->f, "%u,%u,", number_of(w, t ? t->pid : 0), number_of(w, c->tid));
 	fprintf(w->f, "%lu,%lu,%u,", (unsigned long)c->id, (unsigned long)c->parent, c->depth);
 	quoted(w->f, f && *f->name ? f->name : "?"); /* the next column is its module */
 	putc(',', w->f);
@@ -63,6 +71,10 @@ static void on_end(void *ctx, const struct dt_call *c)
 		if (!w->line.failed)
 			quoted(w->f, (const char *)w->line.bytes.p);
 	}
+	if (w->names.hosts.n) {
+		putc(',', w->f);
+		quoted(w->f, host ? host->name : "");
+	}
 	fputs("\r\n", w->f);
 }
 
@@ -75,11 +87,16 @@ int dt_export_csv(struct dt_reader *r, FILE *f, struct dt_formats *formats,
 	int rc;
 
 	w.ns = dt_reader_ns_per_tick(r);
-	fputs("process,thread,call,caller,depth,function,module,begin_ns,end_ns,duration_ns,self_ns,end,text\r\n",
-	      f);
+	if (dt_export_names(&w.names, r, e))
+		return -1;
+	fprintf(f,
+		"process,thread,call,caller,depth,function,module,begin_ns,end_ns,duration_ns,"
+		"self_ns,end,text%s\r\n",
+		w.names.hosts.n ? ",host" : "");
 	rc = dt_pair_run(r,
 			 &(struct dt_reader_range){.order = DT_BY_TIME, .values = formats != NULL},
 			 &events, e);
 	free(w.line.bytes.p);
+	dt_hosts_free(&w.names.hosts);
 	return rc;
 }

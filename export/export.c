@@ -26,6 +26,21 @@ const char *dt_export_module(const struct dt_reader *r, uint32_t function)
 	return m ? m->file : "";
 }
 
+int dt_export_names(struct dt_export_names *n, const struct dt_reader *r, struct dt_error *e)
+{
+	return dt_hosts_load(&n->hosts, r) ? dt_fail(e, "out of memory") : 0;
+}
+
+const char *dt_export_named(struct dt_export_names *n, uint32_t id, const char *name)
+{
+	const struct dt_host *h = dt_hosts_of(&n->hosts, id);
+
+	if (!h)
+		return name;
+	dt_format(n->text, sizeof(n->text), "%s%s%s", h->name, *name ? ": " : "", name);
+	return n->text;
+}
+
 uint64_t dt_export_first(struct dt_reader *r)
 {
 	struct dt_summary s;

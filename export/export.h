@@ -11,6 +11,7 @@
 #include "analyse/chosen.h"
 #include "analyse/pair.h"
 #include "show/words.h"
+#include "store/hosts.h"
 
 /* A format. */
 struct dt_export {
@@ -57,6 +58,18 @@ static inline bool dt_export_wants(const struct dt_chosen_calls *chosen, const s
 /* Returns the name of the file that a function is in; "": not known. */
 const char *dt_export_module(const struct dt_reader *r, uint32_t function);
 uint64_t dt_export_first(struct dt_reader *r); /* ticks of the first record; 0 on error */
+
+/* Names of threads and processes: of a trace of several machines, with the machine's in front. All
+ * zero at first. */
+struct dt_export_names {
+	struct dt_hosts hosts;
+	char text[512];
+};
+/* 0, or -1: out of memory. dt_hosts_free() frees the hosts in any case. */
+int dt_export_names(struct dt_export_names *n, const struct dt_reader *r, struct dt_error *e);
+/* Returns the name of a thread or process with its machine's, if there are several, and if that is
+ * known; valid until the next call. */
+const char *dt_export_named(struct dt_export_names *n, uint32_t id, const char *name);
 
 /* What times are called in which a thread could not go on because of the tracer. */
 #define DT_EXPORT_HELD "waiting for devtrace"

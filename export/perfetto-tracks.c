@@ -82,9 +82,10 @@ void dt_perfetto_describe_process(struct writing *w, const struct dt_process_inf
 	if (*p->cmdline)
 		dt_perfetto_put_string(w, &w->packet, PROCESS_CMDLINE, p->cmdline);
 	dt_perfetto_put_string(w, &w->packet, PROCESS_NAME,
-			       slash	 ? slash + 1
-			       : *p->exe ? p->exe
-					 : p->cmdline);
+			       dt_export_named(&w->names, p->pid,
+					       slash	 ? slash + 1
+					       : *p->exe ? p->exe
+							 : p->cmdline));
 	dt_protobuf_end(&w->packet, process);
 	dt_protobuf_end(&w->packet, track);
 	dt_perfetto_end_packet(w);
@@ -100,6 +101,7 @@ void dt_perfetto_describe_thread(struct writing *w, uint32_t tid)
 	const struct dt_thread_info *t = dt_reader_thread(w->r, tid);
 	uint64_t uuid = UUID(OF_THREAD, tid, 0);
 	size_t track, thread;
+	const char *own;
 	char name[64];
 
 	if (!dt_perfetto_is_system(tid)) {
@@ -115,8 +117,9 @@ void dt_perfetto_describe_thread(struct writing *w, uint32_t tid)
 	thread = dt_protobuf_begin(&w->packet, TRACK_THREAD);
 	dt_protobuf_number(&w->packet, THREAD_PID, t && t->pid ? t->pid : tid);
 	dt_protobuf_number(&w->packet, THREAD_TID, tid);
-	if (t && *t->name)
-		dt_perfetto_put_string(w, &w->packet, THREAD_NAME, t->name);
+	own = dt_export_named(&w->names, tid, t ? t->name : "");
+	if (*own)
+		dt_perfetto_put_string(w, &w->packet, THREAD_NAME, own);
 	dt_protobuf_end(&w->packet, thread);
 	dt_protobuf_end(&w->packet, track);
 	dt_perfetto_end_packet(w);

@@ -112,6 +112,7 @@ struct writing {
 	const struct dt_span *span; /* span that is being taken; NULL: the trace has ended */
 	struct dt_protobuf packet, event, interned;
 	struct dt_json text;
+	struct dt_export_names names;
 	uint64_t first;	       /* ticks of the first record */
 	struct stacks *stacks; /* hash table; open addressing, slots is a power of two */
 	size_t slots, used;

@@ -497,8 +497,8 @@ int dt_export_perfetto(struct dt_reader *r, FILE *f, struct dt_formats *formats,
 	w.counted = calloc(dt_reader_functions(r) + 1, sizeof(bool));
 	w.module_told = calloc(dt_reader_modules(r) + 1, sizeof(bool));
 	w.row_told = calloc(w.rows + 1, sizeof(bool));
-	if (messages && w.function_told && w.arguments_told && w.counted && w.module_told &&
-	    w.row_told) {
+	if (!dt_export_names(&w.names, r, e) && messages && w.function_told && w.arguments_told &&
+	    w.counted && w.module_told && w.row_told) {
 		write_names(&w);
 		write_clocks(&w);
 		write_holds(&w);
@@ -511,6 +511,7 @@ int dt_export_perfetto(struct dt_reader *r, FILE *f, struct dt_formats *formats,
 	for (size_t i = 0; i < w.slots; i++)
 		free(w.stacks[i].open);
 	free(w.stacks);
+	dt_hosts_free(&w.names.hosts);
 	free(w.core);
 	free(w.function_told);
 	free(w.arguments_told);

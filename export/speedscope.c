@@ -30,6 +30,7 @@ struct writing {
 	const struct dt_chosen_calls *chosen; /* NULL: all */
 	struct dt_reader *r;
 	uint64_t first;
+	struct dt_export_names names;
 	struct profile *profile;
 	size_t n;
 	bool failed;
@@ -195,7 +196,8 @@ static int write_profile(struct writing *w, struct profile *p, FILE *f, bool fir
 	char buffer[65536], text[300];
 	size_t n;
 
-	snprintf(text, sizeof(text), "%s %u", t && *t->name ? t->name : "thread",
+	snprintf(text, sizeof(text), "%s %u",
+		 dt_export_named(&w->names, p->tid, t && *t->name ? t->name : "thread"),
 		 dt_reader_number(w->r, p->tid));
 	dt_json_string(&name, p->tid == DT_NO_TID ? "interrupts" : text);
 	fprintf(f,
@@ -215,8 +217,10 @@ int dt_export_speedscope(struct dt_reader *r, FILE *f, struct dt_formats *format
 {
 	struct writing w = {.r = r, .chosen = chosen, .first = dt_export_first(r)};
 	const struct dt_pair_events events = {.begin = on_begin, .end = on_end, .ctx = &w};
-	int rc = dt_pair_run(r, &(struct dt_reader_range){.order = DT_BY_TIME}, &events, e);
+	int rc = dt_export_names(&w.names, r, e);
 
+	if (rc == 0)
+		rc = dt_pair_run(r, &(struct dt_reader_range){.order = DT_BY_TIME}, &events, e);
 	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"devtrace\",\n"
 	      "\"shared\":{\"frames\":[",
 	      f);
@@ -235,5 +239,6 @@ int dt_export_speedscope(struct dt_reader *r, FILE *f, struct dt_formats *format
 		free(w.profile[i].open);
 	}
 	free(w.profile);
+	dt_hosts_free(&w.names.hosts);
 	return rc;
 }

@@ -97,6 +97,17 @@ for line in sys.stdin:
 	close_to "$(awk -F, '/"call"/ { t += $10 } END { print t }' csv)" "$took"
 	close_to "$(awk -F, '/"serve"/ { t += $10 } END { print t }' csv)" "$served"
 	close_to "$("$dt" export --folded made/fleet.db | awk '/serve/ { t += $NF } END { print t }')" "$served"
+	# whose calls they are is in a column, and in the names of threads and processes
+	for host in alpha beta; do
+		"$dt" export --csv made/fleet.db@$host | tr -d '\r' | awk -F, 'NR > 1 { print $1, $2, $6 }' | sort >own
+		tr -d '\r' <csv | awk -F, -v h="\"$host\"" '$NF == h { print $1, $2, $6 }' | sort | diff own -
+		[ -s own ]
+		"$dt" export --folded made/fleet.db@$host | sed "s/^/$host: /" | cut -d' ' -f1-2 | sort >own
+		"$dt" export --folded made/fleet.db | grep "^$host: " | cut -d' ' -f1-2 | sort | diff own -
+		"$dt" export --chrome made/fleet.db | grep '"thread_name"' | grep -qF "{\"name\":\"$host\"}"
+		"$dt" export --speedscope made/fleet.db | grep -qF "\"name\":\"$host: "
+		"$dt" export --perfetto made/fleet.db | grep -qa "$host"
+	done
 	"$dt" flame -o flame.svg made/fleet.db
 	grep -q serve flame.svg
 	"$dt" hist -F serve made/fleet.db | grep -q "$serves"
