@@ -271,14 +271,14 @@ bool dt_path_who(struct dt_path_window *w, const struct dt_path_thread *t,
 		 const struct dt_path_wait *wait, uint64_t at, struct dt_path_other *to)
 {
 	*to = (struct dt_path_other){.ready = at};
-	/* the path may have come to the middle of a wait: then its end tells nothing */
-	if (wait->waker && (wait->woken < at || wait->end <= at)) {
+	/* where the path has come to the middle of a wait, who ends it later is waited for */
+	if (wait->waker) {
 		to->ready = wait->woken < at ? wait->woken : at;
 		to->ready = to->ready > wait->begin ? to->ready : wait->begin;
 		if (by_waker(w, t, wait, to))
 			return true;
 	}
-	if (wait->end <= at && by_message(w, t, wait, to))
+	if (by_message(w, t, wait, to))
 		return true;
 	return by_text(w, t, wait, at, to);
 }

@@ -1,0 +1,448 @@
+# SPDX-License-Identifier: MIT
+# devtrace path: where the time of a call went, over the threads that it waited for. What is true is known because the
+# trace is made up, from another computation of the same trace (test/cases/path.py), or from what programs say themselves.
+bats_require_minimum_version 1.5.0
+load common
+
+setup() {
+	tools=${DEVTRACE_BUILD:-$root/build}/test/tool
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# Thread 11 calls work, which begins at 1000 us. It computes until 1100, waits until 12 wakes it at 1900, runs from 1950
+# on, waits 250 for a timer and runs 50 later, is preempted from 2400 to 2500, and returns at 2600. 12 ran in other from
+# before, waited from 1300 to 1600 for 13, which ran in third, and was woken at 1580.
+known() {
+	"$tools/writetrace" "${1:-known.db}" <<-END
+		clock 0 1000000
+		clock 1000000 1001000000
+		kinds
+		function work
+		function other
+		function third
+		function hrtimer_wakeup
+		thread 11 first
+		thread 12 second
+		thread 13 third
+		waker 12 12 0 0 other 0 second
+		waker 13 13 0 0 third 0 third
+		waker 0 0 2 0 hrtimer_wakeup 0
+		waker 99 98 0 0 third 0 stranger
+		at 0 11
+		S S 0 900 11 0 11 4294967295
+		E work 0x8000 1000
+		at 1 12
+		S S 0 905 12 0 12 4294967295
+		E other 0x7000 1010
+		at 2 13
+		S S 0 910 13 0 13 4294967295
+		E third 0x6000 1015
+		at 0 4294967295
+		S S 0 1100 4294967295 0 0 11
+		at 1 4294967295
+		S S 0 1300 4294967295 0 0 12
+		at 2 12
+		W W $((1 << 63 | 2)) 1580
+		at 1 12
+		S S 0 1600 12 0 12 4294967295
+		at 1 11
+		W W $((1 << 63 | 1)) 1900
+		at 0 11
+		S S 0 1950 11 0 11 4294967295
+		at 0 4294967295
+		S S 0 2000 4294967295 0 0 11
+		at 0 11
+		W W $((1 << 63 | 3)) 2250
+		S S 0 2300 11 0 11 4294967295
+		at 0 4294967295
+		flags 64
+		S S 0 2400 4294967295 0 0 4294967307
+		flags 0
+		at 0 11
+		S S 0 2500 11 0 11 4294967295
+		X work 0x8000 2600
+		at 1 12
+		X other 0x7000 2700
+		at 2 13
+		X third 0x6000 2800
+	END
+}
+
+# pieces FILE OPTION...: thread, kind, microseconds, function, and what comes then
+pieces() {
+	"$dt" path --json "${@:2}" "$1" >pieces.json || return
+	python3 -c '
+import json
+for o in map(json.loads, open("pieces.json")):
+    if o["type"] == "piece":
+        print(o["thread"], o["kind"], round(o["time_ns"] / 1000), o["functions"][0]["function"] or "-", o["then"])'
+}
+
+@test "path: a call of which all is known" {
+	known
+	pieces known.db -F work >got
+	diff - got <<-'END'
+		11 ran 100 work waits
+		12 ran 200 other waits
+		13 ran 280 third woke
+		12 processor 20 other goes_on
+		12 ran 300 other woke
+		11 processor 50 work goes_on
+		11 ran 50 work goes_on
+		11 waited 250 work goes_on
+		11 processor 50 work goes_on
+		11 ran 100 work goes_on
+		11 processor 100 work goes_on
+		11 ran 100 work goes_on
+	END
+	"$dt" path -F work known.db >text
+	cat text
+	[ "$(head -1 text)" = "work in thread 11 (first): 1.600 ms, from 100.000 us on" ]
+	grep -q '^  500.000 us  31.2 %  12 (second)  ran in other$' text
+	grep -q '^  250.000 us  15.6 %  11 (first)   waited, woken by an interrupt in hrtimer_wakeup, in work$' text
+	grep -q '^  100.000 us  200.000 us    12 (second) ran in other; then waits; meanwhile: 13 (third)$' text
+	grep -q '^  300.000 us  280.000 us      13 (third) ran in third; wakes 12 (second)$' text
+}
+
+@test "path: a range, of one thread, ends and begins where it is said" {
+	known
+	pieces known.db --from 1200 --to 1700 --thread 11 >got
+	diff - got <<-'END'
+		12 ran 100 other waits
+		13 ran 280 third woke
+		12 processor 20 other goes_on
+		12 ran 100 other woke
+	END
+	# the thread that made the last record by then
+	pieces known.db --to 1500 >got
+	[ "$(tail -1 got)" = "13 ran 105 third goes_on" ]
+	run "$dt" path --from 1200 --to 1100 known.db
+	[ "$status" = 1 ]
+	[[ $output = *"--from"* ]]
+}
+
+@test "path: who is not traced is named" {
+	known
+	sqlite3 known.db "UPDATE waker SET tid = 99, pid = 98, name = 'stranger' WHERE id = 1"
+	"$dt" path -F work known.db >text
+	grep -q '^  800.000 us  50.0 %  11 (first)  waited, woken by stranger (99) in other, not traced, in work$' text
+	pieces known.db -F work >got
+	[ "$(sed -n 2p got)" = "11 waited 800 work goes_on" ]
+}
+
+@test "path: what the tracer held, and where switches are missing" {
+	known
+	sqlite3 known.db "INSERT INTO hold VALUES(12, 1650, 1700, 'stop')"
+	pieces known.db -F work | sed -n 5,7p >got
+	diff - got <<-'END'
+		12 ran 50 other goes_on
+		12 held 50 other goes_on
+		12 ran 200 other woke
+	END
+}
+
+@test "path: by what looks have told, without wakers: locks, ends, pipes, children" {
+	local what
+	known
+	for what in 'lock 0x4040a0, held by thread 12 (second)' 'the end of thread 12 (second)' 'pipe:[345], written by 12 (second)' \
+		'process 12 (second)' 'a child'; do
+		known looked.db
+		sqlite3 looked.db "DELETE FROM waker; INSERT INTO waited VALUES(11, 1300, 1310, '$what');
+			INSERT INTO process VALUES(12, 11, 'x', 'x', 1, 1900, 0), (11, 1, 'x', 'x', 1, 0, 0);
+			UPDATE thread SET pid = tid"
+		pieces looked.db -F work >got
+		echo "$what"
+		cat got
+		# what ended the wait is not known to the microsecond, but in whom its time went
+		[ "$(awk '$1 == 12 { sum += $3 } END { print sum + 0 }' got)" -ge 800 ]
+		[ "$(awk '{ sum += $3 } END { print sum }' got)" = 1600 ]
+		rm looked.db
+	done
+	# two that could be
+	known looked.db
+	sqlite3 looked.db "DELETE FROM waker; INSERT INTO waited VALUES(11, 1300, 1310, 'pipe:[345], written by 12 (second) and 13 (third)')"
+	"$dt" path -F work looked.db >text
+	grep -q 'waited for pipe:\[345\], written by 12 (second) and 13 (third), not known who ended it, in work$' text
+	grep -q '^Of 1.100 ms it is not known who ended the waiting: record --wakers tells.$' text || cat text
+}
+
+@test "path: a message leads to who sent it" {
+	"$tools/writetrace" m.db <<-'END'
+		clock 0 1000000
+		clock 1000000 1001000000
+		kinds
+		function call
+		function serve
+		thread 11 client
+		thread 12 server
+		at 0 11
+		S S 0 900 11 0 11 4294967295
+		E call 0x8000 1000
+		at 1 12
+		S S 0 905 12 0 12 4294967295
+		E serve 0x7000 1010
+		at 0 4294967295
+		S S 0 1100 4294967295 0 0 11
+		at 1 12
+		M serve 0x7000 1700 0xfe00000000005001
+		at 0 11
+		S S 0 1950 11 0 11 4294967295
+		N call 0x8000 1960 0xfe00000000005001
+		X call 0x8000 2000
+		at 1 12
+		X serve 0x7000 2700
+	END
+	pieces m.db -F call >got
+	diff - got <<-'END'
+		11 ran 100 call waits
+		12 ran 600 serve sent
+		11 underway 250 call goes_on
+		11 ran 50 call goes_on
+	END
+}
+
+@test "path: the same as another computation, of traces made at random" {
+	for seed in 1 2 3 4 5 6; do
+		python3 "$root/test/cases/path.py" make $seed 15000 | "$tools/writetrace" r$seed.db
+		python3 "$root/test/cases/path.py" check "$dt" r$seed.db $seed whole
+	done
+	# a long one, of which each path reads a part
+	python3 "$root/test/cases/path.py" make 7 150000 | "$tools/writetrace" long.db
+	python3 "$root/test/cases/path.py" check "$dt" long.db 7
+}
+
+# A token goes from main over a condition variable, a pipe and a socket, and back; each says when it had it.
+token() {
+	cat >token.c <<-'C'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <sys/socket.h>
+		#include <sys/syscall.h>
+		#include <time.h>
+		#include <unistd.h>
+		static double ms(clockid_t c)
+		{
+			struct timespec t;
+			clock_gettime(c, &t);
+			return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+		}
+		static void spin(double some)
+		{
+			double end = ms(CLOCK_THREAD_CPUTIME_ID) + some;
+			while (ms(CLOCK_THREAD_CPUTIME_ID) < end)
+				;
+		}
+		static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+		static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+		static int turn, one[2], two[2], pair[2];
+		static double at[4]; /* when it was handed on */
+		static long tid[4];
+		__attribute__((noinline)) void work_a(void) { spin(4); at[1] = ms(CLOCK_MONOTONIC); }
+		__attribute__((noinline)) void work_b(void) { spin(6); at[2] = ms(CLOCK_MONOTONIC); }
+		__attribute__((noinline)) void work_c(void) { spin(8); at[3] = ms(CLOCK_MONOTONIC); }
+		static void *a(void *x)
+		{
+			tid[1] = syscall(SYS_gettid);
+			for (int i = 0; i < 8; i++) {
+				pthread_mutex_lock(&lock);
+				while (!turn)
+					pthread_cond_wait(&changed, &lock);
+				turn = 0;
+				pthread_mutex_unlock(&lock);
+				work_a();
+				if (write(one[1], "", 1) != 1)
+					return x;
+			}
+			return NULL;
+		}
+		static void *b(void *x)
+		{
+			char c;
+			tid[2] = syscall(SYS_gettid);
+			while (read(one[0], &c, 1) == 1) {
+				work_b();
+				if (write(pair[0], "", 1) != 1)
+					return x;
+			}
+			return NULL;
+		}
+		static void *c(void *x)
+		{
+			char c;
+			tid[3] = syscall(SYS_gettid);
+			while (read(pair[1], &c, 1) == 1) {
+				work_c();
+				if (write(two[1], "", 1) != 1)
+					return x;
+			}
+			return NULL;
+		}
+		__attribute__((noinline)) int handle(void)
+		{
+			char c;
+			pthread_mutex_lock(&lock);
+			turn = 1;
+			at[0] = ms(CLOCK_MONOTONIC);
+			pthread_cond_broadcast(&changed);
+			pthread_mutex_unlock(&lock);
+			return read(two[0], &c, 1) == 1;
+		}
+		int main(void)
+		{
+			pthread_t t;
+			if (pipe(one) || pipe(two) || socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+				return 1;
+			tid[0] = syscall(SYS_gettid);
+			pthread_create(&t, NULL, a, NULL);
+			pthread_create(&t, NULL, b, NULL);
+			pthread_create(&t, NULL, c, NULL);
+			for (int i = 0; i < 8; i++) {
+				usleep(2000);
+				if (!handle())
+					return 1;
+				printf("%ld %ld %ld %ld %.3f %.3f %.3f\n", tid[0], tid[1], tid[2], tid[3],
+				       at[1] - at[0], at[2] - at[1], at[3] - at[2]);
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -g -o token token.c -lpthread
+}
+
+@test "path: a token that is handed from thread to thread: as long as each says that it had it" {
+	token
+	"$dt" record --wakers -o t.db ./token >said 2>err || { grep -q 'BPF\|root\|CAP_' err && skip "wakers can not be recorded here"; }
+	[ "$(wc -l <said)" = 8 ]
+	"$dt" path -F handle --slowest 8 --json t.db >paths.json
+	python3 - <<-'PY'
+		import json
+		said = [l.split() for l in open("said")]
+		objects = [json.loads(l) for l in open("paths.json")]
+		paths = sorted((o for o in objects if o["type"] == "path"), key=lambda o: o["begin_ns"])
+		assert len(paths) == 8
+		near = 0
+		for words, path in zip(said, paths):
+		    tid, took = [int(x) for x in words[:4]], [float(x) for x in words[4:]]
+		    pieces = [o for o in objects if o["type"] == "piece" and o["path"] == path["path"]]
+		    assert abs(sum(p["time_ns"] for p in pieces) - path["duration_ns"]) < 5 + len(pieces), path
+		    order = [p["thread"] for i, p in enumerate(pieces) if not i or pieces[i - 1]["thread"] != p["thread"]]
+		    # from main to a, b, c, and back to main
+		    assert order == tid + tid[:1], (order, tid)
+		    for i, name in enumerate(["work_a", "work_b", "work_c"]):
+		        of = sum(p["time_ns"] for p in pieces if p["thread"] == tid[i + 1]) / 1e6
+		        near += abs(of - took[i]) < 0.3
+		        assert any(p["thread"] == tid[i + 1] and p["kind"] == "ran" and {"spin", "ms", name} & {f["function"] for f in p["functions"]} for p in pieces), name
+		# between the two clocks a thread may lose its processor
+		assert near >= 18, near
+		print(near)
+	PY
+}
+
+@test "path: a tree of processes, and a lock, without wakers: for whom each waited" {
+	cat >tree.c <<-'C'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <sys/wait.h>
+		#include <time.h>
+		#include <unistd.h>
+		static void spin(double some)
+		{
+			struct timespec t;
+			double end = 0;
+			do {
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+				end = end ? end : t.tv_sec * 1e3 + t.tv_nsec / 1e6 + some;
+			} while (t.tv_sec * 1e3 + t.tv_nsec / 1e6 < end);
+		}
+		static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+		__attribute__((noinline)) void compile(void) { spin(40); }
+		__attribute__((noinline)) void await(pid_t pid) { waitpid(pid, NULL, 0); }
+		__attribute__((noinline)) void sub(void)
+		{
+			for (int i = 0; i < 2; i++) {
+				pid_t pid = fork();
+				if (!pid) {
+					compile();
+					_exit(0);
+				}
+				await(pid);
+			}
+		}
+		__attribute__((noinline)) void all(void)
+		{
+			pid_t pid = fork();
+			if (!pid) {
+				sub();
+				_exit(0);
+			}
+			await(pid);
+		}
+		__attribute__((noinline)) void hold(void) { spin(50); }
+		static void *holder(void *x)
+		{
+			pthread_mutex_lock(&lock);
+			hold();
+			pthread_mutex_unlock(&lock);
+			return x;
+		}
+		__attribute__((noinline)) void take(void)
+		{
+			pthread_mutex_lock(&lock);
+			pthread_mutex_unlock(&lock);
+		}
+		int main(void)
+		{
+			pthread_t t;
+			all();
+			pthread_create(&t, NULL, holder, NULL);
+			usleep(10000);
+			take();
+			pthread_join(t, NULL);
+			return 0;
+		}
+	C
+	gcc -O1 -g -o tree tree.c -lpthread
+	"$dt" record -S -o t.db ./tree
+	for f in all take; do
+		"$dt" path -F "$f" --json t.db >$f.json
+		"$dt" path -F "$f" t.db
+	done
+	python3 - <<-'PY'
+		import json
+		for name, inner in ("all", "compile"), ("take", "hold"):
+		    objects = [json.loads(l) for l in open(name + ".json")]
+		    head, pieces = objects[0], [o for o in objects if o["type"] == "piece"]
+		    assert abs(sum(p["time_ns"] for p in pieces) - head["duration_ns"]) < 5 + len(pieces)
+		    threads = {p["thread"] for p in pieces}
+		    assert len(threads) == (4 if name == "all" else 2), (name, threads)
+		    others = sum(p["time_ns"] for p in pieces if p["thread"] != head["thread"])
+		    assert others > 0.8 * head["duration_ns"], (name, others, head)
+		    ran = sum(f["time_ns"] for p in pieces for f in p["functions"] if f["function"] in (inner, "spin"))
+		    assert ran > 0.5 * head["duration_ns"] or ran > 70e6, (name, ran, head)
+	PY
+}
+
+@test "path: what is wrong with the options, or the trace, is said in one line" {
+	known
+	local each
+	while IFS='|' read -r each said; do
+		run "$dt" path $each
+		echo "$each: $status $output"
+		[ "$status" != 0 ]
+		[[ "${lines[0]}" == *"$said"* ]]
+	done <<-'END'
+		--slowest 3 known.db|--slowest is of calls
+		--slowest x -F work known.db|--slowest x: it is a number of calls
+		--slowest 0% -F work known.db|--slowest 0%: it is a number of calls
+		-F nothing known.db|nothing
+		-f noargument=1 known.db|noargument
+		--thread 77 known.db|77
+		-n x known.db|'x' is not a number of rows
+		--from 5s known.db|no record of a thread in this part
+	END
+	"$dt" record -o none.db "$dir/fib" >/dev/null || true
+	run "$dt" path -F fib none.db
+	[ "$status" = 1 ]
+	[ "$output" = "devtrace: no switches in this trace: record with -S" ]
+	run -0 "$dt" path --help
+}
