@@ -32,10 +32,10 @@ static void print_head(struct dt_path_shown *s)
 		printf(" to %s\n\n", time_of(s, c->end - c->begin, text));
 		return;
 	}
-	printf("%s in thread %s: %s",
-	       c->function ? dt_cmd_plain(dt_reader_function_name(s->reader, c->function))
-			   : "all that was",
-	       dt_path_who_text(s, c->tid, true, who), time_of(s, c->end - c->begin, text));
+	if (c->function)
+		printf("%s in ", dt_cmd_plain(dt_reader_function_name(s->reader, c->function)));
+	printf("thread %s: %s", dt_path_who_text(s, c->tid, true, who),
+	       time_of(s, c->end - c->begin, text));
 	printf(", from %s on%s\n\n", time_of(s, c->begin > s->first ? c->begin - s->first : 0, at),
 	       s->of > 1 ? ", the longest" : "");
 }

@@ -95,7 +95,7 @@ const char *dt_path_words(struct dt_path_shown *s, const struct dt_path_piece *p
 	n = strlen(to);
 	if (function)
 		dt_format(to + n, DT_PATH_WORDS - n, "%s in %.300s",
-			  p->kind == DT_PATH_WAITED ? "," : "",
+			  p->kind == DT_PATH_WAITED || p->kind == DT_PATH_UNDERWAY ? "," : "",
 			  dt_cmd_plain(dt_reader_function_name(s->reader, function)));
 	else if (p->kind == DT_PATH_RAN)
 		dt_format(to + n, DT_PATH_WORDS - n, " in no recorded call");

@@ -114,8 +114,9 @@ for o in map(json.loads, open("pieces.json")):
 		12 ran 100 other woke
 	END
 	# the thread that made the last record by then
-	pieces known.db --to 1500 >got
-	[ "$(tail -1 got)" = "13 ran 105 third goes_on" ]
+	"$dt" path --to 1500 known.db >text
+	[ "$(head -1 text)" = "thread 13 (third): 600.000 us, from 0.000 us on" ]
+	grep -q '^  485.000 us  80.8 %  13 (third)  ran in third$' text
 	run "$dt" path --from 1200 --to 1100 known.db
 	[ "$status" = 1 ]
 	[[ $output = *"--from"* ]]
@@ -419,6 +420,145 @@ token() {
 		    assert others > 0.8 * head["duration_ns"], (name, others, head)
 		    ran = sum(f["time_ns"] for p in pieces for f in p["functions"] if f["function"] in (inner, "spin"))
 		    assert ran > 0.5 * head["duration_ns"] or ran > 70e6, (name, ran, head)
+	PY
+}
+
+# Two machines whose clocks differ: 11 of the first one sends a request to 21 of the second one, which works for 700 us.
+machines() {
+	"$tools/writetrace" alpha.db <<-'TEXT'
+		clock 0 1000000
+		clock 1000000 1001000000
+		kinds
+		thread 11 client
+		function call
+		at 0 11
+		S S 0 900 11 0 11 4294967295
+		E call 0x8000 1000
+		M call 0x8000 1050 0xfe00000000005001
+		at 0 4294967295
+		S S 0 1100 4294967295 0 0 11
+		at 0 11
+		S S 0 1950 11 0 11 4294967295
+		N call 0x8000 1960 0xfe00000000006001
+		X call 0x8000 2000
+	TEXT
+	"$tools/writetrace" beta.db <<-'TEXT'
+		clock 0 50000000
+		clock 1000000 1050000000
+		kinds
+		thread 21 server
+		function serve
+		at 0 21
+		S S 0 5900 21 0 21 4294967295
+		N serve 0x7000 6080 0xfe00000000005001
+		E serve 0x7000 6090
+		X serve 0x7000 6800
+		M serve 0x7000 6850 0xfe00000000006001
+		at 0 4294967295
+		S S 0 6900 4294967295 0 0 21
+	TEXT
+	"$dt" merge -o fleet.db alpha.db beta.db >merged
+}
+
+@test "path: to another machine and back, with how exact its clock is" {
+	machines
+	pieces fleet.db -F call >got
+	# what is within the bounds is not known better: 21 had it from some 30 us after 1050 to as long before 1950
+	awk '{ sum[$1] += $3; all += $3 } END { exit !(all == 1000 && sum[21] >= 700 && sum[21] <= 850) }' got
+	grep -q '^21 ran [0-9]* serve sent$' got
+	"$dt" path -F call fleet.db >text
+	cat text
+	grep -q "21 (server)@host-2 ran in serve 710.000 us.*; sends a message to 11 (client)@host; host-2's clock may be [0-9.]* us behind, [0-9.]* us ahead$" text
+}
+
+@test "path: over a TCP connection of one machine, with wakers and without" {
+	cat >tcp.c <<-'C'
+		#include <arpa/inet.h>
+		#include <netinet/in.h>
+		#include <pthread.h>
+		#include <sys/socket.h>
+		#include <time.h>
+		#include <unistd.h>
+		static void spin(double some)
+		{
+			struct timespec t;
+			double end = 0;
+			do {
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+				end = end ? end : t.tv_sec * 1e3 + t.tv_nsec / 1e6 + some;
+			} while (t.tv_sec * 1e3 + t.tv_nsec / 1e6 < end);
+		}
+		static int listening;
+		__attribute__((noinline)) void serve(int fd)
+		{
+			char b[100];
+			ssize_t n = recv(fd, b, sizeof(b), 0);
+			spin(10);
+			if (n > 0)
+				send(fd, b, n, 0);
+		}
+		static void *server(void *x)
+		{
+			struct sockaddr_in a;
+			socklen_t n = sizeof(a);
+			int fd = accept(listening, (struct sockaddr *)&a, &n);
+			for (int i = 0; i < 5; i++)
+				serve(fd);
+			close(fd);
+			return x;
+		}
+		__attribute__((noinline)) void call(int fd)
+		{
+			char b[100] = "hello";
+			send(fd, b, 5, 0);
+			recv(fd, b, sizeof(b), 0);
+		}
+		int main(void)
+		{
+			struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+			socklen_t n = sizeof(a);
+			pthread_t t;
+			int fd = socket(AF_INET, SOCK_STREAM, 0);
+			listening = socket(AF_INET, SOCK_STREAM, 0);
+			bind(listening, (struct sockaddr *)&a, sizeof(a));
+			listen(listening, 5);
+			getsockname(listening, (struct sockaddr *)&a, &n);
+			pthread_create(&t, NULL, server, NULL);
+			connect(fd, (struct sockaddr *)&a, sizeof(a));
+			for (int i = 0; i < 5; i++) {
+				usleep(1000);
+				call(fd);
+			}
+			close(fd);
+			pthread_join(t, NULL);
+			return 0;
+		}
+	C
+	gcc -O1 -g -o tcp tcp.c -lpthread
+	"$dt" record -S --sockets -F serve -F call -o s.db ./tcp
+	"$dt" path -F call --slowest 5 --json s.db >paths.json
+	if "$dt" record --wakers -o w.db ./tcp 2>err; then
+		"$dt" path -F call --slowest 5 --json w.db >>paths.json
+	else
+		grep -q 'BPF\|root\|CAP_' err
+	fi
+	python3 - <<-'PY'
+		import json
+		objects, heads = [json.loads(l) for l in open("paths.json")], []
+		for o in objects:
+		    if o["type"] == "path":
+		        heads.append((o, []))
+		    elif o["type"] == "piece":
+		        heads[-1][1].append(o)
+		assert len(heads) in (5, 10)
+		ran = []
+		for head, pieces in heads:
+		    serve = sum(f["time_ns"] for p in pieces if p["kind"] == "ran" for f in p["functions"] if f["function"] in ("serve", "spin"))
+		    ran.append(serve)
+		    # it may have begun while the other one was still sending
+		    assert serve > 1e6, (head, serve)
+		    assert {"stream", "woke"} & {p["then"] for p in pieces}, pieces
+		assert sorted(ran)[len(ran) // 2] > 9e6, ran
 	PY
 }
 
