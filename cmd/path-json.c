@@ -9,7 +9,7 @@
 static void put_thread(struct dt_path_shown *s, uint32_t tid)
 {
 	const struct dt_thread_info *t = dt_reader_thread(s->reader, tid);
-	const struct dt_host *h = dt_hosts_of(&s->hosts, tid);
+	const struct dt_host *h = dt_hosts_of(&s->said.hosts, tid);
 
 	dt_object_number("thread", dt_reader_number(s->reader, tid));
 	dt_object_text("name", t ? t->name : NULL);
@@ -42,7 +42,7 @@ static void put_error(struct dt_path_shown *s, const struct dt_path_piece *p)
 	uint64_t early, late;
 	bool known;
 
-	if (!dt_path_error(s, p->tid, p->begin, &early, &late, &known))
+	if (!dt_path_error(&s->said, p->tid, p->begin, &early, &late, &known))
 		return;
 	dt_object_bool("bounded", known);
 	if (known) {
@@ -65,7 +65,7 @@ static void put_piece(struct dt_path_shown *s, size_t i, const struct dt_path_pi
 	dt_object_ns("after", (double)(p->begin - from) * ns);
 	dt_object_ns("time", (double)(p->end - p->begin) * ns);
 	dt_object_text("kind", dt_path_kind_word(p->kind));
-	dt_object_text("what", dt_path_words(s, p, p->function, words));
+	dt_object_text("what", dt_path_words(&s->said, p, p->function, words));
 	dt_object_text("then", dt_path_link_word(p->link));
 	dt_object_member("functions");
 	for (size_t j = 0; j < p->parts; j++) {
@@ -84,7 +84,7 @@ static void put_piece(struct dt_path_shown *s, size_t i, const struct dt_path_pi
 int dt_path_print_json(struct dt_path_shown *s)
 {
 	size_t n;
-	struct dt_path_sum *sum = dt_path_sums(s, !s->slowest, &n);
+	struct dt_path_sum *sum = dt_path_sums(&s->said, !s->slowest, &n);
 	double ns = dt_reader_ns_per_tick(s->reader);
 
 	if (!sum)

@@ -34,7 +34,7 @@ static void print_head(struct dt_path_shown *s)
 	}
 	if (c->function)
 		printf("%s in ", dt_cmd_plain(dt_reader_function_name(s->reader, c->function)));
-	printf("thread %s: %s", dt_path_who_text(s, c->tid, true, who),
+	printf("thread %s: %s", dt_cmd_plain(dt_path_who_text(&s->said, c->tid, true, who)),
 	       time_of(s, c->end - c->begin, text));
 	printf(", from %s on%s\n\n", time_of(s, c->begin > s->first ? c->begin - s->first : 0, at),
 	       s->of > 1 ? ", the longest" : "");
@@ -50,7 +50,7 @@ static unsigned columns_of(const char *text, unsigned most)
 static int print_sums(struct dt_path_shown *s)
 {
 	size_t n, rows;
-	struct dt_path_sum *sum = dt_path_sums(s, !s->slowest, &n);
+	struct dt_path_sum *sum = dt_path_sums(&s->said, !s->slowest, &n);
 	uint64_t all = 0, rest = 0;
 	unsigned wide = 6;
 
@@ -71,7 +71,8 @@ static int print_sums(struct dt_path_shown *s)
 		printf("  %4.1f %%  ", all ? 100.0 * (double)sum[i].ticks / (double)all : 0.0);
 		if (s->slowest)
 			printf("%10llu  ", (unsigned long long)sum[i].calls);
-		printf("%-*s  %s\n", (int)wide, sum[i].who, sum[i].what);
+		printf("%-*s  %s\n", (int)wide, dt_cmd_plain(sum[i].who),
+		       dt_cmd_plain(sum[i].what));
 	}
 	if (rest) {
 		dt_table_time(s->reader, rest);
@@ -159,17 +160,17 @@ static void print_error(struct dt_path_shown *s, const struct dt_path_piece *p,
 		uint32_t tid = i ? next->tid : p->tid;
 		char a[32], b[32];
 
-		if (!dt_path_error(s, tid, p->end, &early, &late, &known))
+		if (!dt_path_error(&s->said, tid, p->end, &early, &late, &known))
 			continue;
 		if (!known) {
 			printf("; how exact %s's clock is, is not known",
-			       dt_cmd_plain(dt_hosts_of(&s->hosts, tid)->name));
+			       dt_cmd_plain(dt_hosts_of(&s->said.hosts, tid)->name));
 			continue;
 		}
 		dt_times_text(a, (double)early);
 		dt_times_text(b, (double)late);
 		printf("; %s's clock may be %s behind, %s ahead",
-		       dt_cmd_plain(dt_hosts_of(&s->hosts, tid)->name), a + strspn(a, " "),
+		       dt_cmd_plain(dt_hosts_of(&s->said.hosts, tid)->name), a + strspn(a, " "),
 		       b + strspn(b, " "));
 	}
 }
@@ -198,24 +199,24 @@ static int print_visit(struct dt_path_shown *s, const struct visit *v)
 	dt_table_time(s->reader, path->piece[v->first].begin - path->from);
 	dt_table_time(s->reader, ticks_of(path, v));
 	printf("  %*s%s", (int)(p->level < 20 ? 2 * p->level : 40), "",
-	       dt_path_who_text(s, p->tid, true, words));
+	       dt_cmd_plain(dt_path_who_text(&s->said, p->tid, true, words)));
 	for (size_t i = 0; i < n; i++) {
 		if (i >= KINDS && n > KINDS + 1) {
 			rest += all[i].ticks;
 			continue;
 		}
 		printf("%s %s", i ? "," : "",
-		       dt_path_words(s, all[i].piece, all[i].function, words));
+		       dt_cmd_plain(dt_path_words(&s->said, all[i].piece, all[i].function, words)));
 		if (n > 1)
 			printf(" %s", time_of(s, all[i].ticks, text));
 	}
 	if (rest)
 		printf(", %zu more %s", n - KINDS, time_of(s, rest, text));
 	free(all);
-	dt_path_link_text(s, p, next, words);
+	dt_path_link_text(&s->said, p, next, words);
 	if (*words)
-		printf("; %s", words);
-	if (next && dt_hosts_of(&s->hosts, p->tid) != dt_hosts_of(&s->hosts, next->tid))
+		printf("; %s", dt_cmd_plain(words));
+	if (next && dt_hosts_of(&s->said.hosts, p->tid) != dt_hosts_of(&s->said.hosts, next->tid))
 		print_error(s, p, next);
 	putchar('\n');
 	return 0;

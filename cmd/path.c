@@ -209,10 +209,11 @@ static int print(struct path *k, struct dt_paths *p)
 	if (dt_reader_summary(k->reader, &sum, &e))
 		return dt_cmd_fail("%s", e.text);
 	s.first = sum.min_ticks;
-	if (dt_hosts_load(&s.hosts, k->reader))
+	s.said.paths = p;
+	if (dt_hosts_load(&s.said.hosts, k->reader))
 		return dt_cmd_fail("out of memory");
 	status = k->json ? dt_path_print_json(&s) : dt_path_print_text(&s);
-	dt_hosts_free(&s.hosts);
+	dt_hosts_free(&s.said.hosts);
 	return status;
 }
 

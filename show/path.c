@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The pieces of a path in words, and their sums. */
+#include "show/path.h"
+
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyse/reason.h"
-#include "cmd/path-work.h"
 #include "core/error.h"
 #include "core/wake.h"
 
@@ -32,41 +33,41 @@ const char *dt_path_link_word(enum dt_path_link link)
 	return word[link];
 }
 
-const char *dt_path_who_text(struct dt_path_shown *s, uint32_t tid, bool number,
+const char *dt_path_who_text(const struct dt_path_said *s, uint32_t tid, bool number,
 			     char to[DT_PATH_WORDS])
 {
-	const struct dt_thread_info *t = dt_reader_thread(s->reader, tid);
+	const struct dt_thread_info *t = dt_reader_thread(s->paths->reader, tid);
 	const struct dt_host *h = dt_hosts_of(&s->hosts, tid);
-	const char *name = t && *t->name ? dt_cmd_plain(t->name) : "";
+	const char *name = t && *t->name ? t->name : "";
 	size_t n = 0;
 
 	if (number || !*name)
-		n = dt_format(to, DT_PATH_WORDS, "%u%s%.64s%s", dt_reader_number(s->reader, tid),
-			      *name ? " (" : "", name, *name ? ")" : "");
+		n = dt_format(to, DT_PATH_WORDS, "%u%s%.64s%s",
+			      dt_reader_number(s->paths->reader, tid), *name ? " (" : "", name,
+			      *name ? ")" : "");
 	else
 		n = dt_format(to, DT_PATH_WORDS, "%.64s", name);
 	if (h && n < DT_PATH_WORDS)
-		dt_format(to + n, DT_PATH_WORDS - n, "@%.100s", dt_cmd_plain(h->name));
+		dt_format(to + n, DT_PATH_WORDS - n, "@%.100s", h->name);
 	return to;
 }
 
 /* Says what a wait was for and who ended it, of which the path can not go on. */
-static void put_wait(struct dt_path_shown *s, const struct dt_path_piece *p, uint32_t function,
+static void put_wait(const struct dt_path_said *s, const struct dt_path_piece *p, uint32_t function,
 		     char to[DT_PATH_WORDS])
 {
 	const char *what =
-		dt_wait_reason(s->reader, function, false, dt_paths_what(s->paths, p->what));
+		dt_wait_reason(s->paths->reader, function, false, dt_paths_what(s->paths, p->what));
 	const struct dt_waker *waker = dt_paths_waker(s->paths, p->waker);
 	bool known = strcmp(what, "not known") != 0;
 	char by[DT_WAKER_TEXT] = "";
 	size_t n;
 
 	if (waker)
-		*dt_waker_put(by, s->reader, waker, true) = '\0';
-	n = dt_format(to, DT_PATH_WORDS, "waited%s%.200s", known ? " for " : "",
-		      known ? dt_cmd_plain(what) : "");
+		*dt_waker_put(by, s->paths->reader, waker, true) = '\0';
+	n = dt_format(to, DT_PATH_WORDS, "waited%s%.200s", known ? " for " : "", known ? what : "");
 	if (waker)
-		n += dt_format(to + n, DT_PATH_WORDS - n, ", woken by %.200s%s", dt_cmd_plain(by),
+		n += dt_format(to + n, DT_PATH_WORDS - n, ", woken by %.200s%s", by,
 			       waker->context == DT_WAKE_THREAD ? ", not traced" : "");
 	else
 		n += dt_format(to + n, DT_PATH_WORDS - n, "%s",
@@ -77,8 +78,8 @@ static void put_wait(struct dt_path_shown *s, const struct dt_path_piece *p, uin
 		dt_format(to + n, DT_PATH_WORDS - n, " (since before)");
 }
 
-const char *dt_path_words(struct dt_path_shown *s, const struct dt_path_piece *p, uint32_t function,
-			  char to[DT_PATH_WORDS])
+const char *dt_path_words(const struct dt_path_said *s, const struct dt_path_piece *p,
+			  uint32_t function, char to[DT_PATH_WORDS])
 {
 	static const char *const fixed[DT_PATH_KINDS] = {
 		[DT_PATH_RAN] = "ran",
@@ -96,13 +97,13 @@ const char *dt_path_words(struct dt_path_shown *s, const struct dt_path_piece *p
 	if (function)
 		dt_format(to + n, DT_PATH_WORDS - n, "%s in %.300s",
 			  p->kind == DT_PATH_WAITED || p->kind == DT_PATH_UNDERWAY ? "," : "",
-			  dt_cmd_plain(dt_reader_function_name(s->reader, function)));
+			  dt_reader_function_name(s->paths->reader, function));
 	else if (p->kind == DT_PATH_RAN)
 		dt_format(to + n, DT_PATH_WORDS - n, " in no recorded call");
 	return to;
 }
 
-const char *dt_path_link_text(struct dt_path_shown *s, const struct dt_path_piece *p,
+const char *dt_path_link_text(const struct dt_path_said *s, const struct dt_path_piece *p,
 			      const struct dt_path_piece *next, char to[DT_PATH_WORDS])
 {
 	static const char *const word[DT_PATH_LINKS] = {
@@ -124,7 +125,7 @@ const char *dt_path_link_text(struct dt_path_shown *s, const struct dt_path_piec
 	return to;
 }
 
-bool dt_path_error(struct dt_path_shown *s, uint32_t tid, uint64_t ticks, uint64_t *early,
+bool dt_path_error(const struct dt_path_said *s, uint32_t tid, uint64_t ticks, uint64_t *early,
 		   uint64_t *late, bool *known)
 {
 	const struct dt_host *h = dt_hosts_of(&s->hosts, tid);
@@ -147,7 +148,7 @@ bool dt_path_error(struct dt_path_shown *s, uint32_t tid, uint64_t ticks, uint64
 /* ---- sums ---- */
 
 struct summing {
-	struct dt_path_shown *s;
+	const struct dt_path_said *s;
 	bool numbers;
 	void *tree;
 	struct dt_path_sum **row;
@@ -214,7 +215,7 @@ static void keep(void *row)
 	(void)row;
 }
 
-struct dt_path_sum *dt_path_sums(struct dt_path_shown *s, bool numbers, size_t *n)
+struct dt_path_sum *dt_path_sums(const struct dt_path_said *s, bool numbers, size_t *n)
 {
 	struct summing k = {.s = s, .numbers = numbers};
 	struct dt_path_sum *sum;
