@@ -365,6 +365,8 @@ int dt_path_window_read(struct dt_path_window *w, const struct dt_path_edge *edg
 		rc = -1;
 	else
 		rc = read_records(k, e);
+	/* brings them into order */
+	dt_lost_switches_between(&w->lost, w->from, w->to);
 	if (!rc) {
 		sort(w);
 		if (w->no_memory || !number_threads(w))

@@ -77,7 +77,7 @@ static void add_seen(struct walk *k, enum dt_path_kind kind, uint64_t begin, uin
 		     const struct dt_path_wait *wait)
 {
 	const struct dt_lost_switches *l = &k->w->lost;
-	size_t i = l->n;
+	size_t i = dt_count_before(l->n, j, l->time[j].begin < end);
 
 	if (kind != DT_PATH_RAN || !dt_lost_switches_any(l)) {
 		put(k, kind, begin, end, wait);
@@ -94,8 +94,6 @@ static void add_seen(struct walk *k, enum dt_path_kind kind, uint64_t begin, uin
 
 		if (to <= begin)
 			break;
-		if (from >= end)
-			continue;
 		to = to < end ? to : end;
 		from = from > begin ? from : begin;
 		put(k, kind, to, end, wait);

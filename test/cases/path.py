@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Critical paths, computed another way: by recursion over what `devtrace sql` says, of traces made at random.
 
-usage: path.py make SEED TICKS >TEXT     a trace for writetrace, of threads that wake one another; a tick is a microsecond
+usage: path.py wild SEED TICKS >TEXT     one in which switches and wake-ups contradict one another
+       path.py gapless DEVTRACE TRACE SEED   looks only whether pieces follow one another from beginning to end
+       path.py make SEED TICKS >TEXT     a trace for writetrace, of threads that wake one another; a tick is a microsecond
        path.py check DEVTRACE TRACE SEED [WHOLE]   asks for the paths of calls and ranges; WHOLE: compares functions, too
 """
 import bisect
@@ -100,6 +102,34 @@ class Made:
 		while self.now < self.ticks:
 			self.step()
 		yield from self.lines
+
+
+def wild(seed, ticks):
+	"""A trace whose records say anything of anybody, in the order of time."""
+	r, now, threads = random.Random(seed), 1000, [11, 12, 13, 14]
+	for line in ("clock 0 0", "clock 1000000 1000000000", "kinds", "function f", "function g", *("thread %d t%d" % (t, t) for t in threads)):
+		yield line
+	for i in range(12):
+		yield "waker %d 10 %d %d g 0 t%d" % (r.choice([0, 99] + threads), r.randrange(4), r.random() < 0.2, i)
+	open_calls = {t: 0 for t in threads}
+	while now < ticks:
+		now += r.choice([0, 1, 3, 20, 300])
+		t, other, what = r.choice(threads), r.choice(threads + [NOBODY]), r.random()
+		yield "at %d %d" % (r.randrange(3), t if what > 0.1 else NOBODY)
+		if what < 0.4:
+			yield "flags %d" % r.choice([0, 0, 64])
+			yield "S S 0 %d %d 0 10 %d" % (now, t if what > 0.1 else NOBODY, other)
+			yield "flags 0"
+		elif what < 0.65:
+			yield "W W %d %d" % (1 << 63 | r.randrange(14), now)
+		elif what < 0.8 and open_calls[t] < 5:
+			open_calls[t] += 1
+			yield "E %s 0x%x %d" % (r.choice("fg"), t * 0x100000 + 0x8000 - 0x100 * open_calls[t], now)
+		elif what < 0.9 and open_calls[t]:
+			yield "X %s 0x%x %d" % (r.choice("fg"), t * 0x100000 + 0x8000 - 0x100 * open_calls[t], now)
+			open_calls[t] -= 1
+		else:
+			yield "%s f 0x%x %d 0xfe0000000000%d001" % (r.choice("MN"), t * 0x100000 + 0x1000, now, r.randrange(3))
 
 
 # ---- the other computation ----
@@ -235,9 +265,36 @@ def check(devtrace, path, seed, whole):
 	print(count, pieces, others)
 
 
+def gapless(devtrace, path, seed):
+	r, count, pieces = random.Random(seed), 0, 0
+	zero, last = subprocess.run(["sqlite3", "-separator", " ", path, "SELECT min(min_ticks), max(max_ticks) FROM chunk"], capture_output=True, text=True, check=True).stdout.split()
+	asked = [["-F", "*", "--slowest", "20"], []]
+	for _ in range(10):
+		a, b = sorted(r.sample(range(int(zero), int(last)), 2))
+		asked.append(["--from", str(a), "--to", str(b), "--thread", str(r.choice([11, 12, 13, 14]))])
+	for options in asked:
+		objects = ask_path(devtrace, path, options)
+		for head in (o for o in objects if o["type"] == "path"):
+			at = 0
+			for p in (o for o in objects if o["type"] == "piece" and o["path"] == head["path"]):
+				assert round(p["after_ns"]) == at and p["time_ns"] > 0, (options, p, at)
+				assert round(sum(f["time_ns"] for f in p["functions"])) == round(p["time_ns"]), p
+				at += round(p["time_ns"])
+				pieces += 1
+			assert at == round(head["duration_ns"]), (options, head, at)
+			count += 1
+		sums = sum(o["time_ns"] for o in objects if o["type"] == "sum")
+		assert round(sums) == sum(round(o["duration_ns"]) for o in objects if o["type"] == "path"), options
+	print(count, pieces)
+
+
 if __name__ == "__main__":
 	sys.setrecursionlimit(100000)
 	if sys.argv[1] == "make":
 		print("\n".join(Made(int(sys.argv[2]), int(sys.argv[3])).text()))
+	elif sys.argv[1] == "wild":
+		print("\n".join(wild(int(sys.argv[2]), int(sys.argv[3]))))
+	elif sys.argv[1] == "gapless":
+		gapless(sys.argv[2], sys.argv[3], int(sys.argv[4]))
 	else:
 		check(sys.argv[2], sys.argv[3], int(sys.argv[4]), len(sys.argv) > 5)

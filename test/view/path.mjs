@@ -74,13 +74,13 @@ await test("a stay's button shows it in the picture, and the path stays", async 
 	ok((await page.url()).includes("tab=path"), "in the address");
 });
 
-await test("of a selected time", async () => {
+await test("of a selected time, by its key", async () => {
 	await open(server.url);
 	await page.evaluate(async () => {
-		const { state } = await import("./main.js"), { panel } = await import("./panel.js");
+		const { state } = await import("./main.js");
 		state.selection = [0, 400];
-		panel.open("path");
 	});
+	await page.keyboard.press("t");
 	await page.waitForSelector("#table caption:text('The path')");
 	// by then, 13 has made the last record that is its own
 	const rows = await page.evaluate(() => [...document.querySelectorAll("#table table:nth-of-type(2) tbody tr")].map(r => r.textContent));
