@@ -11,7 +11,10 @@
 static const char *time_of(const struct dt_path_shown *s, uint64_t ticks, char text[32])
 {
 	const char *t = dt_times_text(text, (double)ticks * dt_reader_ns_per_tick(s->reader));
+	size_t n = strlen(text);
 
+	while (n && text[n - 1] == ' ')
+		text[--n] = '\0';
 	return t + strspn(t, " ");
 }
 

@@ -350,21 +350,24 @@ token() {
 		objects = [json.loads(l) for l in open("paths.json")]
 		paths = sorted((o for o in objects if o["type"] == "path"), key=lambda o: o["begin_ns"])
 		assert len(paths) == 8
-		near = 0
+		near = all_of = whole = 0
 		for words, path in zip(said, paths):
 		    tid, took = [int(x) for x in words[:4]], [float(x) for x in words[4:]]
 		    pieces = [o for o in objects if o["type"] == "piece" and o["path"] == path["path"]]
 		    assert abs(sum(p["time_ns"] for p in pieces) - path["duration_ns"]) < 5 + len(pieces), path
 		    order = [p["thread"] for i, p in enumerate(pieces) if not i or pieces[i - 1]["thread"] != p["thread"]]
-		    # from main to a, b, c, and back to main
-		    assert order == tid + tid[:1], (order, tid)
-		    for i, name in enumerate(["work_a", "work_b", "work_c"]):
+		    # from main to a, b, c, and back; if main lost its processor before it waited, those that were done by then are missing
+		    assert order in [tid[:1] + tid[i:] + tid[:1] for i in (1, 2, 3)] + [tid[:1]], (order, tid)
+		    whole += len(order) == 5
+		    # main has the first one only since it waits
+		    for i, name in list(enumerate(["work_a", "work_b", "work_c"]))[5 - len(order) + 1:]:
 		        of = sum(p["time_ns"] for p in pieces if p["thread"] == tid[i + 1]) / 1e6
-		        near += abs(of - took[i]) < 0.3
+		        all_of += 1
+		        near += abs(of - took[i]) < 0.3 + 0.1 * took[i]
 		        assert any(p["thread"] == tid[i + 1] and p["kind"] == "ran" and {"spin", "ms", name} & {f["function"] for f in p["functions"]} for p in pieces), name
 		# between the two clocks a thread may lose its processor
-		assert near >= 18, near
-		print(near)
+		assert whole >= 3 and near >= 0.75 * all_of, (whole, near, all_of)
+		print(whole, near, all_of)
 	PY
 }
 
