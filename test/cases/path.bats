@@ -182,6 +182,7 @@ for o in map(json.loads, open("pieces.json")):
 	grep -q '^Of 1.100 ms it is not known who ended the waiting: record --wakers tells.$' text || cat text
 }
 
+# One was sent before 11 waited: it has not waited for that one.
 @test "path: a message leads to who sent it" {
 	"$tools/writetrace" m.db <<-'END'
 		clock 0 1000000
@@ -197,12 +198,14 @@ for o in map(json.loads, open("pieces.json")):
 		at 1 12
 		S S 0 905 12 0 12 4294967295
 		E serve 0x7000 1010
+		M serve 0x7000 1050 0xfe00000000006001
 		at 0 4294967295
 		S S 0 1100 4294967295 0 0 11
 		at 1 12
 		M serve 0x7000 1700 0xfe00000000005001
 		at 0 11
 		S S 0 1950 11 0 11 4294967295
+		N call 0x8000 1955 0xfe00000000006001
 		N call 0x8000 1960 0xfe00000000005001
 		X call 0x8000 2000
 		at 1 12
