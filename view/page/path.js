@@ -36,7 +36,7 @@ const stay_words = s => [...s.what].sort((a, b) => b[1] - a[1]).map(([what, t]) 
 function table(caption, columns, rows) {
 	const t = element("table"), head = t.createTHead().insertRow(), body = t.createTBody();
 	t.createCaption().textContent = caption;
-	for (const title of columns) { const th = element("th", title, {scope: "col"}); head.append(th); }
+	for (const title of columns) { head.append(element("th", title, {scope: "col", className: "left"})); }
 	for (const cells of rows.slice(0, most)) {
 		const tr = body.insertRow();
 		for (const cell of cells) {
