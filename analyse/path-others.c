@@ -166,6 +166,38 @@ static bool by_message(struct dt_path_window *w, const struct dt_path_thread *t,
 	return false;
 }
 
+/* ---- calls of libc ---- */
+
+/* Finds the last call of another thread, while this one waited, that lets go who waits for the same
+ * object. */
+static bool by_release(struct dt_path_window *w, const struct dt_path_thread *t,
+		       const struct dt_path_wait *wait, struct dt_path_other *to)
+{
+	const struct dt_path_release *all = w->release, *found = NULL;
+	uint64_t until = wait->end < to->ready ? wait->end : to->ready;
+
+	for (int n = 0; n < 2 && wait->object[n]; n++) {
+		uint64_t object = wait->object[n];
+		size_t i = dt_count_before(
+			w->releases, k,
+			all[k].pid < t->pid || (all[k].pid == t->pid && (all[k].object < object ||
+									 (all[k].object == object &&
+									  all[k].ticks <= until))));
+
+		while (i-- && all[i].pid == t->pid && all[i].object == object &&
+		       all[i].ticks > wait->begin)
+			if (all[i].tid != t->tid) {
+				if (!found || all[i].ticks > found->ticks)
+					found = &all[i];
+				break;
+			}
+	}
+	if (!found || !dt_path_thread(w, found->tid))
+		return false;
+	*to = (struct dt_path_other){found->tid, found->ticks, to->ready, found->link};
+	return true;
+}
+
 /* ---- what a look has told ---- */
 
 /* Returns the number behind the last of these words in a text; 0: they are not there, or there are
@@ -278,7 +310,7 @@ bool dt_path_who(struct dt_path_window *w, const struct dt_path_thread *t,
 		if (by_waker(w, t, wait, to))
 			return true;
 	}
-	if (by_message(w, t, wait, to))
+	if (by_message(w, t, wait, to) || by_release(w, t, wait, to))
 		return true;
 	return by_text(w, t, wait, at, to);
 }

@@ -13,6 +13,7 @@ struct reading {
 	struct dt_path_window *w;
 	struct dt_pair *pair;
 	struct dt_messages *messages;
+	struct dt_path_objects objects;
 	bool seated[DT_FURTHER_CORES]; /* who runs on the core has been told */
 	uint64_t last;
 };
@@ -107,6 +108,32 @@ static void add_edge(struct dt_path_window *w, const struct dt_path_edge *edge)
 	w->edge[w->edges++] = *edge;
 }
 
+/* Takes note of a call by which others may go on. */
+static void on_begin(void *ctx, const struct dt_call *c)
+{
+	struct reading *k = ctx;
+	struct dt_path_window *w = k->w;
+	enum dt_path_link link = dt_path_objects_released(&k->objects, w->reader, c);
+	const struct dt_path_thread *t;
+
+	if (link == DT_PATH_SAME || c->tid == DT_NO_TID || !(t = thread_of(w, c->tid)) || !t->pid)
+		return;
+	if (w->releases == w->releases_room) {
+		size_t room = w->releases_room ? 2 * w->releases_room : 256;
+		struct dt_path_release *more = NULL;
+
+		w->too_many |= w->releases >= DT_PATH_WAITS_MOST;
+		more = w->too_many ? NULL : realloc(w->release, room * sizeof(*more));
+		w->no_memory |= !more;
+		if (!more)
+			return;
+		w->release = more;
+		w->releases_room = room;
+	}
+	w->release[w->releases++] =
+		(struct dt_path_release){c->argument[0], c->begin, t->pid, c->tid, (uint8_t)link};
+}
+
 static void on_end(void *ctx, const struct dt_call *c)
 {
 	(void)ctx, (void)c;
@@ -122,7 +149,8 @@ static void on_wait(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t b
 				    .preempted = preempted,
 				    .waker = ended->number};
 
-	(void)c, (void)begin, (void)what;
+	(void)begin, (void)what;
+	dt_path_objects_waited(&k->objects, k->w->reader, c, wait.object);
 	wait.woken = ended->number ? end - ended->queued : 0;
 	add_wait(k->w, &wait);
 }
@@ -255,6 +283,17 @@ static int by_number(const void *a, const void *b)
 	return x[1] < y[1] ? -1 : x[1] > y[1];
 }
 
+static int by_object(const void *a, const void *b)
+{
+	const struct dt_path_release *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
+}
+
 /* Sorts what was read, so that each thread finds its own. */
 static void sort(struct dt_path_window *w)
 {
@@ -273,6 +312,8 @@ static void sort(struct dt_path_window *w)
 		qsort(w->wait, w->waits, sizeof(*w->wait), by_thread);
 	if (w->edges)
 		qsort(w->edge, w->edges, sizeof(*w->edge), by_receiver);
+	if (w->releases)
+		qsort(w->release, w->releases, sizeof(*w->release), by_object);
 	for (size_t i = 0, n; i < w->waits; i += n) {
 		struct dt_path_thread *t = thread_of(w, w->wait[i].tid);
 
@@ -327,10 +368,11 @@ static int read_records(struct reading *k, struct dt_error *e)
 		}
 		rc = dt_pair_span(k->pair, &s);
 		if (w->too_many)
-			return dt_fail(e,
-				       "there are more than %u waits in this time: take a "
-				       "shorter one, with --from and --to",
-				       DT_PATH_WAITS_MOST);
+			return dt_fail(
+				e,
+				"there are more than %u waits, or calls that end some, in this time: take a "
+				"shorter one, with --from and --to",
+				DT_PATH_WAITS_MOST);
 		if (rc || w->no_memory)
 			return dt_fail(e, "out of memory");
 	}
@@ -346,14 +388,18 @@ int dt_path_window_read(struct dt_path_window *w, const struct dt_path_edge *edg
 {
 	double ns = dt_reader_ns_per_tick(w->reader);
 	struct reading *k = calloc(1, sizeof(*k));
-	struct dt_pair_events events = {
-		.end = on_end, .other = on_other, .wait = on_wait, .loss = on_loss, .ctx = k};
+	struct dt_pair_events events = {.begin = on_begin,
+					.end = on_end,
+					.other = on_other,
+					.wait = on_wait,
+					.loss = on_loss,
+					.ctx = k};
 	int rc = -1;
 
 	if (!k)
 		return dt_fail(e, "out of memory");
 	k->w = w;
-	k->pair = dt_pair_new(w->reader, &events, false);
+	k->pair = dt_pair_new(w->reader, &events, true);
 	k->messages = dt_messages_new((uint64_t)(DT_MESSAGE_AHEAD_NS / ns), on_message, k);
 	for (size_t i = 0; i < edges; i++)
 		if (edge[i].received >= w->from && edge[i].received <= w->to)
@@ -376,6 +422,7 @@ int dt_path_window_read(struct dt_path_window *w, const struct dt_path_edge *edg
 		dt_pair_free(k->pair);
 	if (k->messages)
 		dt_messages_free(k->messages);
+	free(k->objects.role);
 	free(k);
 	return rc;
 }
@@ -384,6 +431,7 @@ void dt_path_window_free(struct dt_path_window *w)
 {
 	free(w->wait);
 	free(w->edge);
+	free(w->release);
 	free(w->thread);
 	free(w->number);
 	dt_lost_switches_free(&w->lost);

@@ -4,6 +4,7 @@
 #define DT_ANALYSE_PATH_WORK_H
 
 #include "analyse/path.h"
+#include "filter/call.h"
 #include "store/backtraces.h"
 #include "store/hosts.h"
 #include "store/lost-switches.h"
@@ -19,7 +20,16 @@ struct dt_path_wait {
 	uint32_t tid;
 	uint32_t waker; /* row; 0: not known */
 	bool preempted;
-	bool open; /* it began before the range */
+	bool open;	    /* it began before the range */
+	uint64_t object[2]; /* addresses of what it waited for, as a function of libc was told: a
+			       lock, a condition variable and its lock; 0: none */
+};
+
+/* A call of libc by which a thread lets others go on that wait for the object at that address. */
+struct dt_path_release {
+	uint64_t object, ticks;
+	uint32_t pid, tid;
+	uint8_t link; /* enum dt_path_link */
 };
 
 /* What is known of a thread in the range. */
@@ -49,6 +59,8 @@ struct dt_path_window {
 	size_t waits, waits_room;
 	struct dt_path_edge *edge; /* by receiver and time of receipt */
 	size_t edges, edges_room;
+	struct dt_path_release *release; /* by process, object and time */
+	size_t releases, releases_room;
 	struct dt_path_thread *thread; /* open addressing */
 	size_t threads, threads_room;
 	uint32_t (*number)[2]; /* of the kernel, and the thread: sorted */
@@ -90,6 +102,20 @@ bool dt_path_who(struct dt_path_window *w, const struct dt_path_thread *t,
 /* Finds who made a thread that begins at `at'. False: it is not known. */
 bool dt_path_maker(struct dt_path_window *w, const struct dt_path_thread *t, uint64_t at,
 		   struct dt_path_other *to);
+
+/* ---- path-objects.c: what functions of libc wait for, and let go ---- */
+
+struct dt_path_objects {
+	uint8_t *role; /* by row of the function */
+	uint32_t n;
+};
+
+/* Return the addresses of what a call waits for, in object; how a call lets others go on that wait
+ * for its first argument, DT_PATH_SAME: it does not. */
+void dt_path_objects_waited(struct dt_path_objects *o, const struct dt_reader *r,
+			    const struct dt_call *c, uint64_t object[2]);
+enum dt_path_link dt_path_objects_released(struct dt_path_objects *o, const struct dt_reader *r,
+					   const struct dt_call *c);
 
 /* ---- path-functions.c ---- */
 

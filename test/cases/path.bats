@@ -241,6 +241,155 @@ for o in map(json.loads, open("pieces.json")):
 	done
 }
 
+# 12 unlocks what 11 waits for at 1900, 13 another lock at 1940, and the same one later.
+@test "path: by recorded calls of libc, without wakers: who unlocked the same lock" {
+	"$tools/writetrace" lock.db <<-'END'
+		clock 0 1000000
+		clock 1000000 1001000000
+		kinds
+		in 10
+		process 10 1 1 0 0 prog prog
+		thread 11 first
+		thread 12 second
+		thread 13 third
+		function work
+		module 0x500000 0x600000 /usr/lib/libc.so.6
+		function pthread_mutex_lock
+		function __pthread_mutex_unlock
+		at 0 11
+		S S 0 900 11 0 11 4294967295
+		E work 0x8000 1000
+		E pthread_mutex_lock 0x7f00 1050 0x4040
+		at 1 12
+		S S 0 905 12 0 12 4294967295
+		E work 0x7000 1010
+		at 2 13
+		S S 0 910 13 0 13 4294967295
+		E work 0x6000 1015
+		at 0 4294967295
+		S S 0 1100 4294967295 0 0 11
+		at 1 12
+		E __pthread_mutex_unlock 0x6f00 1900 0x4040
+		X __pthread_mutex_unlock 0x6f00 1990
+		X work 0x7000 2700
+		at 2 13
+		E __pthread_mutex_unlock 0x5f00 1940 0x5050
+		X __pthread_mutex_unlock 0x5f00 1970
+		E __pthread_mutex_unlock 0x5f00 2500 0x4040
+		X __pthread_mutex_unlock 0x5f00 2510
+		X work 0x6000 2700
+		at 0 11
+		S S 0 1950 11 0 11 4294967295
+		X pthread_mutex_lock 0x7f00 1980
+		X work 0x8000 2000
+	END
+	unsound lock.db
+	pieces lock.db -F work --thread 11 >got
+	diff - got <<-'END'
+		11 ran 100 work waits
+		12 ran 800 work lock
+		11 underway 50 pthread_mutex_lock goes_on
+		11 ran 50 pthread_mutex_lock goes_on
+	END
+}
+
+@test "path: short waits for semaphores and a condition variable, by recorded calls of libc" {
+	cat >short.c <<-'C'
+		#include <pthread.h>
+		#include <semaphore.h>
+		#include <time.h>
+		static void spin(double some)
+		{
+			struct timespec t;
+			double end = 0;
+			do {
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+				end = end ? end : t.tv_sec * 1e3 + t.tv_nsec / 1e6 + some;
+			} while (t.tv_sec * 1e3 + t.tv_nsec / 1e6 < end);
+		}
+		static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+		static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+		static sem_t s[2];
+		static int turn;
+		__attribute__((noinline)) void work_a(void) { spin(0.4); }
+		__attribute__((noinline)) void work_b(void) { spin(0.6); }
+		static void *a(void *x)
+		{
+			for (int i = 0; i < 50; i++) {
+				sem_wait(&s[0]);
+				work_a();
+				pthread_mutex_lock(&lock);
+				turn = 1;
+				pthread_cond_signal(&changed);
+				pthread_mutex_unlock(&lock);
+			}
+			return x;
+		}
+		static void *b(void *x)
+		{
+			for (int i = 0; i < 50; i++) {
+				pthread_mutex_lock(&lock);
+				while (!turn)
+					pthread_cond_wait(&changed, &lock);
+				turn = 0;
+				pthread_mutex_unlock(&lock);
+				work_b();
+				sem_post(&s[1]);
+			}
+			return x;
+		}
+		__attribute__((noinline)) void handle(void)
+		{
+			sem_post(&s[0]);
+			sem_wait(&s[1]);
+		}
+		int main(void)
+		{
+			pthread_t t[2];
+			sem_init(&s[0], 0, 0);
+			sem_init(&s[1], 0, 0);
+			pthread_create(&t[0], NULL, a, NULL);
+			pthread_create(&t[1], NULL, b, NULL);
+			for (int i = 0; i < 50; i++)
+				handle();
+			pthread_join(t[0], NULL);
+			pthread_join(t[1], NULL);
+			return 0;
+		}
+	C
+	gcc -O1 -g -o short short.c -lpthread
+	"$dt" record -S -l -F main -F handle -F 'work_*' -o t.db ./short
+	"$dt" path -F handle --slowest 50 --json t.db >paths.json
+	python3 - <<-'PY'
+		import json
+		objects = [json.loads(l) for l in open("paths.json")]
+		paths = [o for o in objects if o["type"] == "path"]
+		of = {i: [o for o in objects if o["type"] == "piece" and o["path"] == i] for i in range(len(paths))}
+		assert len(paths) == 50
+		unknown = sum(p["time_ns"] for i in of for p in of[i] if p["kind"] == "waited")
+		all_of = sum(p["duration_ns"] for p in paths)
+		# a thread that was new had not run yet
+		assert unknown < 0.2 * all_of, (unknown, all_of)
+		woke = sum(any(p["then"] == "woke" and p["thread"] != paths[i]["thread"] for p in of[i]) for i in of)
+		assert woke >= 45, woke
+		print(woke, unknown / all_of)
+	PY
+}
+
+@test "path: names from hostile traces are shown as plain text" {
+	known
+	unsound known.db
+	sqlite3 known.db "UPDATE function SET name = name || char(27) || '[31m' || char(10) || 'x'; UPDATE thread SET name = char(27) || name || char(7);
+		UPDATE waker SET name = char(27) || 'z', tid = 99 WHERE id = 1; INSERT INTO waited VALUES(11, 1300, 1310, 'lock ' || char(27) || '[1m')"
+	for options in "--from 1000 --thread 11" "-F work* --slowest 1" "-F work*" "-F work* --json"; do
+		set -f
+		"$dt" path $options known.db >shown
+		set +f
+		[ -s shown ]
+		[ "$(LC_ALL=C tr -d '\n\40-\377' <shown | wc -c)" = 0 ] || { echo "$options"; cat -v shown; false; }
+	done
+}
+
 # A token goes from main over a condition variable, a pipe and a socket, and back; each says when it had it.
 token() {
 	cat >token.c <<-'C'
