@@ -168,6 +168,16 @@ static bool by_message(struct dt_path_window *w, const struct dt_path_thread *t,
 
 /* ---- calls of libc ---- */
 
+static bool is_before(const struct dt_path_release *r, uint32_t pid, uint64_t object,
+		      uint64_t until)
+{
+	if (r->pid != pid)
+		return r->pid < pid;
+	if (r->object != object)
+		return r->object < object;
+	return r->ticks <= until;
+}
+
 /* Finds the last call of another thread, while this one waited, that lets go who waits for the same
  * object. */
 static bool by_release(struct dt_path_window *w, const struct dt_path_thread *t,
@@ -178,11 +188,8 @@ static bool by_release(struct dt_path_window *w, const struct dt_path_thread *t,
 
 	for (int n = 0; n < 2 && wait->object[n]; n++) {
 		uint64_t object = wait->object[n];
-		size_t i = dt_count_before(
-			w->releases, k,
-			all[k].pid < t->pid || (all[k].pid == t->pid && (all[k].object < object ||
-									 (all[k].object == object &&
-									  all[k].ticks <= until))));
+		size_t i =
+			dt_count_before(w->releases, k, is_before(&all[k], t->pid, object, until));
 
 		while (i-- && all[i].pid == t->pid && all[i].object == object &&
 		       all[i].ticks > wait->begin)
