@@ -73,6 +73,7 @@ const char *dt_wait_reason(const struct dt_reader *r, uint32_t function, bool pr
 		return "a processor";
 	if (*seen)
 		return seen;
-	what = dt_reason_is_libc(r, function) ? what_for(dt_reader_function(r, function)->name) : "";
+	what = dt_reason_is_libc(r, function) ? what_for(dt_reader_function(r, function)->name)
+					      : "";
 	return *what ? what : "not known";
 }
