@@ -17,7 +17,10 @@
 struct dt_wait_ended {
 	const struct dt_waker *waker; /* who ended it; NULL: not known. Valid in the event */
 	uint64_t queued;	      /* ticks from then until the thread ran */
-	int64_t stack; /* of the kernel, where it waited: number in table stack; 0: not known */
+	int64_t stack;	 /* of the kernel, where it waited: number in table stack; 0: not known */
+	uint32_t number; /* of the waker, as dt_pair_waker() knows; 0: not known */
+	uint64_t left;	 /* ticks when it left its core: before `begin' if the tracer held it, or
+			    switches are missing */
 };
 
 struct dt_pair_events {
@@ -101,6 +104,14 @@ int dt_pair_run(struct dt_reader *r, const struct dt_reader_range *range,
 
 /* Returns what was waited for, by its number; "": that was not seen. */
 const char *dt_pair_waited_for(struct dt_pair *p, uint32_t number);
+/* Calls fn for every thread that is on no processor after the last span, and since when, in no
+ * order. */
+void dt_pair_each_waiting(struct dt_pair *p,
+			  void (*fn)(void *ctx, uint32_t tid, uint64_t left, bool preempted),
+			  void *ctx);
+/* Says which thread runs on a core, where no switch has told: for a pass that does not begin at the
+ * trace's beginning. */
+void dt_pair_seat(struct dt_pair *p, uint16_t core, uint32_t tid);
 /* Returns who ended a wait (dt_call.woken); NULL: not known. Valid until more records are taken. */
 const struct dt_waker *dt_pair_waker(struct dt_pair *p, uint32_t number);
 

@@ -54,8 +54,7 @@ static const char *what_for(const char *name)
 	return "";
 }
 
-/* Returns whether the function is one of libc's, whose names tell what they do. */
-static bool is_libc(const struct dt_reader *r, uint32_t function)
+bool dt_reason_is_libc(const struct dt_reader *r, uint32_t function)
 {
 	const struct dt_function_info *f = dt_reader_function(r, function);
 	const struct dt_module_info *m = f ? dt_reader_module(r, f->module) : NULL;
@@ -74,6 +73,7 @@ const char *dt_wait_reason(const struct dt_reader *r, uint32_t function, bool pr
 		return "a processor";
 	if (*seen)
 		return seen;
-	what = is_libc(r, function) ? what_for(dt_reader_function(r, function)->name) : "";
+	what = dt_reason_is_libc(r, function) ? what_for(dt_reader_function(r, function)->name)
+					      : "";
 	return *what ? what : "not known";
 }

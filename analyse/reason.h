@@ -10,4 +10,7 @@
 const char *dt_wait_reason(const struct dt_reader *r, uint32_t function, bool preempted,
 			   const char *seen);
 
+/* Returns whether a function is one of libc's, whose names tell what they do. */
+bool dt_reason_is_libc(const struct dt_reader *r, uint32_t function);
+
 #endif

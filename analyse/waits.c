@@ -48,11 +48,12 @@ void dt_waits_woken(struct dt_pair *p, struct dt_thread_stack *t, const struct d
 static struct dt_wait_ended ended_by(struct dt_pair *p, struct dt_thread_stack *t, uint64_t begin,
 				     uint64_t end)
 {
-	struct dt_wait_ended e = {.stack = t->left_in};
+	struct dt_wait_ended e = {.stack = t->left_in, .left = begin};
 	uint64_t at = t->woken_at > begin ? t->woken_at : begin;
 
 	if (t->woken && !t->preempted && t->woken_at + late_of(p) >= begin && at <= end) {
 		e.waker = dt_pair_waker(p, t->woken);
+		e.number = e.waker ? t->woken : 0;
 		e.queued = end - at;
 	}
 	return e;
@@ -168,6 +169,24 @@ void dt_waits_recorded(struct dt_pair *p, struct dt_thread_stack *t, const struc
 	    (s->ticks[0] > t->left + late_of(p) ||
 	     dt_lost_switches_between(&p->lost_switches, t->left, s->ticks[0])))
 		come_back(p, t, t->left, s->ticks[0]);
+}
+
+void dt_pair_each_waiting(struct dt_pair *p,
+			  void (*fn)(void *ctx, uint32_t tid, uint64_t left, bool preempted),
+			  void *ctx)
+{
+	for (size_t i = 0; i < p->size; i++)
+		if (p->thread[i] && p->thread[i]->left)
+			fn(ctx, p->thread[i]->tid, p->thread[i]->left, p->thread[i]->preempted);
+}
+
+void dt_pair_seat(struct dt_pair *p, uint16_t core, uint32_t tid)
+{
+	if (core >= DT_FURTHER_CORES)
+		return;
+	p->on[core] = tid;
+	if (core >= p->cores_on)
+		p->cores_on = core + 1u;
 }
 
 /* Returns whether the trace has switches: without them no wait is known anyway. */

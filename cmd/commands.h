@@ -20,6 +20,7 @@ int dt_cmd_diff(int argc, char **argv);
 int dt_cmd_flame(int argc, char **argv);
 int dt_cmd_view(int argc, char **argv);
 int dt_cmd_sql(int argc, char **argv);
+int dt_cmd_path(int argc, char **argv);
 int dt_cmd_plot(int argc, char **argv);
 int dt_cmd_hist(int argc, char **argv);
 int dt_cmd_count(int argc, char **argv);

@@ -37,6 +37,7 @@ static const struct {
 	{"tui", dt_cmd_tui,
 	 "the calls, the graph and the table on a terminal, to unfold and search"},
 	{"graph", dt_cmd_graph, "callers and callees, with counts and times"},
+	{"path", dt_cmd_path, "where the time of a call went: its critical path over the threads"},
 	{"diff", dt_cmd_diff, "what became slower from A to B; where two runs diverge"},
 	{"view", dt_cmd_view, "the time line in a browser: cores, threads, calls, events"},
 	{"flame", dt_cmd_flame, "the stacks as a flame graph, one SVG file"},

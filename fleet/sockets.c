@@ -334,7 +334,7 @@ static void move(struct finding *k, struct dt_stream_side *s, const struct dt_ca
 		s->room = room;
 	}
 	s->bytes += n;
-	s->call[s->n++] = (struct dt_stream_call){sends ? c->begin : c->end, s->bytes};
+	s->call[s->n++] = (struct dt_stream_call){sends ? c->begin : c->end, s->bytes, c->tid};
 	s->begin = c->begin;
 	s->end = c->end;
 	s->tid = c->tid;

@@ -14,6 +14,7 @@
  * position in the stream behind its last byte, from 0. */
 struct dt_stream_call {
 	uint64_t ticks, upto;
+	uint32_t tid;
 };
 
 /* One direction, as one end sees it. */

@@ -57,6 +57,7 @@ void dt_answer_who(struct dt_asked *a);
 void dt_answer_asked(struct dt_asked *a);
 void dt_answer_activities(struct dt_asked *a);
 void dt_answer_wakes(struct dt_asked *a);
+void dt_answer_path(struct dt_asked *a);
 
 /* Changes a note of the file, and answers as dt_answer_notes(): only for requests that change
  * something (dt_view_change()). */

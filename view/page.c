@@ -39,6 +39,7 @@ FILE_OF(tracks, "tracks.js");
 FILE_OF(sql, "sql.js");
 FILE_OF(beside, "beside.js");
 FILE_OF(wakes, "wakes.js");
+FILE_OF(path, "path.js");
 FILE_OF(save, "save.js");
 
 #define JS "text/javascript; charset=utf-8"
@@ -77,6 +78,7 @@ static const struct dt_page_file file[] = {
 	ENTRY("sql.js", JS, sql),
 	ENTRY("beside.js", JS, beside),
 	ENTRY("wakes.js", JS, wakes),
+	ENTRY("path.js", JS, path),
 	ENTRY("save.js", JS, save),
 };
 

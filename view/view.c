@@ -193,6 +193,7 @@ static const struct {
 	{"plot", dt_answer_plot},	  {"packed", dt_answer_packed},
 	{"groups", dt_answer_groups},	  {"who", dt_answer_who},
 	{"asked", dt_answer_asked},	  {"wakes", dt_answer_wakes},
+	{"path", dt_answer_path},
 };
 
 static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_asked *a))

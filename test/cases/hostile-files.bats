@@ -141,7 +141,7 @@ clean() {
 	sample u.db
 	hostile names u.db other
 	[ "$(sqlite3 t.db "SELECT count(*) FROM function WHERE instr(name, char(27)) > 0")" -gt 4 ]
-	for c in report "report --json" "report --failed" "report --waits" calls "calls --failed" "calls --merge" graph "graph --json" "graph --dot" "graph -D 1" cat "cat -l" "cat -c" "cat -k" \
+	for c in report "report --json" "report --failed" "report --waits" path "path --json" "path -F *add* -n 0" calls "calls --failed" "calls --merge" graph "graph --json" "graph --dot" "graph -D 1" cat "cat -l" "cat -c" "cat -k" \
 		check "hist -F *add*" "hist --durations -b log2" "hist --svg -o -" count "count -k arg/10" "flame -o -" \
 		"plot --text" sql "diff u.db" "diff --json u.db" "diff --first u.db" "diff --first --json u.db"; do
 		case $c in

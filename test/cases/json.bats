@@ -553,6 +553,48 @@ tree() {
 	[ ! -s err ]
 }
 
+@test "json: path" {
+	woken one.db
+	devtrace path --json -F f one.db >one
+	# machines whose clocks are known to each other, and one of which nothing is known
+	writetrace alpha.db <<-'TEXT'
+	clock 0 1000000
+	clock 1000000 1001000000
+	kinds
+	thread 11 client
+	function call
+	at 0 11
+	S S 0 900 11 0 11 4294967295
+	E call 0x8000 1000
+	M call 0x8000 1050 0xfe00000000005001
+	at 0 4294967295
+	S S 0 1100 4294967295 0 0 11
+	at 0 11
+	S S 0 1950 11 0 11 4294967295
+	N call 0x8000 1960 0xfe00000000006001
+	X call 0x8000 2000
+	TEXT
+	writetrace beta.db <<-'TEXT'
+	clock 0 50000000
+	clock 1000000 1050000000
+	kinds
+	thread 21 server
+	function serve
+	at 0 21
+	S S 0 5900 21 0 21 4294967295
+	N serve 0x7000 6080 0xfe00000000005001
+	E serve 0x7000 6090
+	X serve 0x7000 6800
+	M serve 0x7000 6850 0xfe00000000006001
+	at 0 4294967295
+	S S 0 6900 4294967295 0 0 21
+	TEXT
+	devtrace merge -o fleet.db alpha.db beta.db >merged
+	devtrace path --json -F call fleet.db >fleet
+	devtrace path --json fleet.db >range
+	described path one fleet range
+}
+
 @test "json: a file in which names and letters are what JSON has marks for" {
 	local c
 	{ echo "function f" && echo "function g" && echo "E f 8 10" && echo "E g 4 20" && echo "X g 4 30" && echo "X f 8 40"; } | writetrace odd.db

@@ -10,6 +10,7 @@ import { draw_marks } from "./measure.js";
 import { draw_plot } from "./plots.js";
 import { is_question, words as answer_words } from "./sql.js";
 import { draw_head, draw_runs, strip } from "./tracks.js";
+import { draw_path } from "./path.js";
 import { draw_wakes } from "./wakes.js";
 import { time, duration } from "./text.js";
 
@@ -218,6 +219,7 @@ export function paint(c, width, height, state, scroll, changed) {
 	c.beginPath(); c.rect(left, top, width - left, height - top); c.clip();
 	arrows(c, state, x_of, scroll, width, height, style);
 	draw_wakes(c, x_of, scroll, width, height, style);
+	draw_path(c, x_of, scroll, width, height, style);
 	c.restore();
 	for (const mark of [...state.marks, ...(state.notes ?? []).filter(n => !is_question(n))]) {
 		const x = Math.round(x_of(mark.from)) + 0.5;

@@ -266,7 +266,7 @@ export function input(canvas, map, scroll) {
 		arrowup: () => { scroll.scrollTop -= 60; }, arrowdown: () => { scroll.scrollTop += 60; },
 		"/": () => by_id("search").focus(), "\\": () => by_id("filter").focus(),
 		"[": () => set_mark("a"), "]": () => set_mark("b"),
-		p: () => panel.open("plots"), q: () => panel.open("sql"), b: panel.bookmark, l: () => panel.open("list"), c: () => panel.open("call"), "?": () => by_id("keys").showModal(),
+		p: () => panel.open("plots"), q: () => panel.open("sql"), b: panel.bookmark, l: () => panel.open("list"), c: () => panel.open("call"), t: () => panel.open("path"), "?": () => by_id("keys").showModal(),
 		escape: () => { state.selection = state.picked = null; panel.selected(); still = null; hush(); show(state.from, state.to); },
 	};
 	document.addEventListener("keydown", e => {

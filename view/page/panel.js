@@ -6,6 +6,7 @@ import { change_note, json } from "./data.js";
 import { search as find, show_found, step } from "./find.js";
 import { show_heat } from "./heat.js";
 import { list } from "./list.js";
+import { show_path } from "./path.js";
 import { show_plots } from "./plots.js";
 import { is_question, notes_changed, show_sql } from "./sql.js";
 import { show_table } from "./tables.js";
@@ -19,7 +20,7 @@ const most = 500;	// rows in a table
 
 // The tabs, and their titles; those that show_ways() draws.
 const tabs = {functions: "functions", beside: "A and B", threads: "threads", processes: "processes", cores: "cores", modules: "modules", events: "events", flame: "flame", down: "top-down", up: "bottom-up", heat: "heat map", plots: "plots", tracks: "tracks", sql: "SQL",
-	list: "list", found: "found", call: "call", marks: "bookmarks", unhooked: "not hooked"};
+	list: "list", found: "found", call: "call", path: "path", marks: "bookmarks", unhooked: "not hooked"};
 const ways = new Set(["flame", "down", "up"]);
 
 let asked = 0;
@@ -114,6 +115,7 @@ async function unhooked() {
 function changed() {
 	const tab = name => [...by_id("tabs").children].find(b => b.dataset.tab === name), b = tab("unhooked");
 	tab("beside").hidden = beside === null;
+	tab("path").hidden = !state.switches;
 	b.hidden = !state.unhooked;
 	b.textContent = tabs.unhooked + (state.unhooked ? " (" + count(state.unhooked) + ")" : "");
 }
@@ -122,7 +124,7 @@ function changed() {
 
 // Opens a tab. opened: it stays open when nothing is selected, and then is about the whole trace.
 function open(tab, opened = tab !== "functions") {
-	if (!tabs[tab] || (tab === "unhooked" && !state.unhooked) || (tab === "beside" && beside === null)) { tab = "functions"; opened = false; }
+	if (!tabs[tab] || (tab === "path" && !state.switches) || (tab === "unhooked" && !state.unhooked) || (tab === "beside" && beside === null)) { tab = "functions"; opened = false; }
 	state.tab = tab;
 	state.opened = opened;
 	by_click = false;
@@ -141,6 +143,7 @@ async function select() {
 		by_id("range").textContent = "";
 		return why.load(by_id("table"), () => state.tab === "call");
 	}
+	if (state.tab === "path") return show_path(into, by_id("range"), () => state.tab === "path");
 	if (state.tab === "sql") return show_sql(into, by_id("range"));
 	if (state.tab === "tracks") return show_tracks(into, by_id("range"));
 	if (state.tab === "plots") return show_plots(into, by_id("range"));
@@ -168,6 +171,7 @@ function picked(bar) {
 	if (bar) moved(bar);
 	keep();
 	clearTimeout(waiting_call);
+	if (state.tab === "path") return select();
 	if (state.tab === "call" || (bar && bar.count === 1 && !state.selection && state.tab === "functions" && state.tracks.find(t => t.track === bar.track)?.kind === "thread"))
 		waiting_call = setTimeout(() => {
 			if (!state.picked || (state.tab !== "call" && state.tab !== "functions")) return;

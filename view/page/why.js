@@ -2,6 +2,7 @@
 // The panel of the picked call: what it is, its place among all calls of its function, and where it differs from the median one.
 import { state, show, redraw, keep } from "./main.js";
 import { json, name, named, place } from "./data.js";
+import { panel } from "./panel.js";
 import { count, duration, marks, time } from "./text.js";
 
 const ns = "http://www.w3.org/2000/svg", wide = 480, high = 60;
@@ -172,6 +173,7 @@ function paint(into) {
 	const [, module, file, number] = place(a.function), special = marks(c.flags ?? state.picked?.flags ?? 0);
 	const out = [element("h2", call.text)], bar = element("p");
 	bar.append(button("show it", () => go(c)), a.median ? button("show the median call", () => again(a.median)) : "",
+		state.switches ? button("critical path", () => { state.selection = null; panel.open("path"); }, "where its time went, over the threads that it waited for") : "",
 		button("copy as text", () => copy(said().text, told)), button("copy as JSON", () => copy(JSON.stringify(said().data, null, 1), told)),
 		button("copy the link", () => { keep(); copy(location.href, told); }), told);
 	out.push(bar);
