@@ -31,6 +31,7 @@ int dt_bpf_choosing_open(struct dt_kernel_bpf *k, struct dt_error *e)
 	if (possible < 1)
 		return dt_fail(e, "BPF: how many cores the kernel can have is not known");
 	c->possible = (unsigned)possible;
+	c->sum_rows = k->wanted->sums;
 	c->sum = calloc(c->possible, sizeof(*c->sum));
 	return c->sum ? 0 : dt_fail(e, "out of memory");
 }
@@ -40,9 +41,22 @@ void dt_bpf_choosing_free(struct dt_kernel_bpf *k)
 	free(k->choosing.entry);
 	free(k->choosing.function);
 	free(k->choosing.sum);
+	free(k->choosing.row_told);
 }
 
 /* ---- conditions ---- */
+
+struct dt_bpf_condition dt_bpf_condition_of(const struct dt_condition *c)
+{
+	return (struct dt_bpf_condition){
+		.at = c->at,
+		.shift = (uint8_t)(64 - 8 * c->size),
+		.has_sign = c->has_sign,
+		.op = (uint8_t)c->op,
+		.of_exit = c->of_exit,
+		.number = c->number,
+	};
+}
 
 static struct dt_bpf_chosen chosen_of(const struct dt_kernel_bpf *k, const struct dt_conditions *c)
 {
@@ -52,17 +66,8 @@ static struct dt_bpf_chosen chosen_of(const struct dt_kernel_bpf *k, const struc
 	ns -= ns / CLOCKS + READING;
 	to.least = ns > 0 ? (uint64_t)ns : 0;
 	for (unsigned i = 0; i < c->n; i++) {
-		const struct dt_condition *from = &c->condition[i];
-
-		to.condition[i] = (struct dt_bpf_condition){
-			.at = from->at,
-			.shift = (uint8_t)(64 - 8 * from->size),
-			.has_sign = from->has_sign,
-			.op = (uint8_t)from->op,
-			.of_exit = from->of_exit,
-			.number = from->number,
-		};
-		to.ends |= from->of_exit;
+		to.condition[i] = dt_bpf_condition_of(&c->condition[i]);
+		to.ends |= c->condition[i].of_exit;
 	}
 	return to;
 }
@@ -84,7 +89,7 @@ static bool note_function(struct dt_bpf_choosing *c, uint64_t pc, uint32_t row)
 }
 
 void dt_bpf_choosing_tell(void *ctx, uint64_t pc, uint32_t row, const struct dt_conditions *c,
-			  double ticks_per_ns)
+			  const struct dt_kernel_sums *sums, double ticks_per_ns)
 {
 	struct dt_kernel_bpf *k = ctx;
 	struct dt_bpf_choosing *g = &k->choosing;
@@ -97,10 +102,17 @@ void dt_bpf_choosing_tell(void *ctx, uint64_t pc, uint32_t row, const struct dt_
 			return;
 	g->ticks_per_ns = ticks_per_ns;
 	chosen = chosen_of(k, c);
+	chosen.sums = sums && sums->n;
+	/* what the arguments of a system call in full lead to is read when it begins: its entry can
+	 * not wait */
+	if (DT_BPF_IS_CALL(pc) && !chosen.never && chosen.ends)
+		return;
 	memset(g->sum, 0, g->possible * sizeof(*g->sum));
 	/* the place for its counts first: what is left out is counted. If there is no room, the
 	 * recorder goes on to decide */
 	if (!note_function(g, pc, row) ||
+	    (chosen.sums && !dt_bpf_sums_tell(k, &g->function[g->functions - 1],
+					      (uint32_t)g->functions - 1, sums)) ||
 	    dt_bpf.bpf_map_update_elem(map_of(k, "left_out"), &pc, g->sum, BPF_ANY) < 0 ||
 	    dt_bpf.bpf_map_update_elem(map_of(k, "chosen"), &pc, &chosen, BPF_ANY) < 0)
 		return;
