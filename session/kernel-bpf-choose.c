@@ -88,25 +88,39 @@ static bool note_function(struct dt_bpf_choosing *c, uint64_t pc, uint32_t row)
 	return true;
 }
 
-void dt_bpf_choosing_tell(void *ctx, uint64_t pc, uint32_t row, const struct dt_conditions *c,
-			  const struct dt_kernel_sums *sums, double ticks_per_ns)
+/* Returns why calls of the function at pc can not be summed up by the programs; NULL: they can. */
+static const char *unsummed(const struct dt_kernel_bpf *k, uint64_t pc,
+			    const struct dt_bpf_chosen *chosen)
+{
+	/* what its arguments lead to is read when the call begins: its entry can not wait */
+	if (DT_BPF_IS_CALL(pc) && !chosen->never && chosen->ends)
+		return "of system calls in full, the filter asks for what is known at their end";
+	/* programs of one function each do not choose, so that times of calls in others are not
+	 * known */
+	if (k->functions && !k->multi)
+		return "this kernel has no kprobe.multi (CONFIG_FPROBE)";
+	return NULL;
+}
+
+const char *dt_bpf_choosing_tell(void *ctx, uint64_t pc, uint32_t row,
+				 const struct dt_conditions *c, const struct dt_kernel_sums *sums,
+				 double ticks_per_ns)
 {
 	struct dt_kernel_bpf *k = ctx;
 	struct dt_bpf_choosing *g = &k->choosing;
 	struct dt_bpf_chosen chosen;
+	const char *why;
 
 	if (!g->sum || g->over || (!c->never && !c->least && !c->n))
-		return;
+		return NULL;
 	for (size_t i = 0; i < g->functions; i++)
 		if (g->function[i].pc == pc)
-			return;
+			return NULL;
 	g->ticks_per_ns = ticks_per_ns;
 	chosen = chosen_of(k, c);
 	chosen.sums = sums && sums->n;
-	/* what the arguments of a system call in full lead to is read when it begins: its entry can
-	 * not wait */
-	if (DT_BPF_IS_CALL(pc) && !chosen.never && chosen.ends)
-		return;
+	if (sums && (why = unsummed(k, pc, &chosen)) != NULL)
+		return why;
 	memset(g->sum, 0, g->possible * sizeof(*g->sum));
 	/* the place for its counts first: what is left out is counted. If there is no room, the
 	 * recorder goes on to decide */
@@ -115,8 +129,9 @@ void dt_bpf_choosing_tell(void *ctx, uint64_t pc, uint32_t row, const struct dt_
 					      (uint32_t)g->functions - 1, sums)) ||
 	    dt_bpf.bpf_map_update_elem(map_of(k, "left_out"), &pc, g->sum, BPF_ANY) < 0 ||
 	    dt_bpf.bpf_map_update_elem(map_of(k, "chosen"), &pc, &chosen, BPF_ANY) < 0)
-		return;
+		return "the programs have no room for more functions";
 	__atomic_store_n(&k->state->choose, 1, __ATOMIC_SEQ_CST);
+	return NULL;
 }
 
 void dt_bpf_choosing_end(void *ctx)

@@ -158,8 +158,9 @@ bool dt_bpf_tracepoints_counted(void);
 int dt_bpf_choosing_open(struct dt_kernel_bpf *k, struct dt_error *e);
 void dt_bpf_choosing_free(struct dt_kernel_bpf *k);
 /* As the functions of session/kernel-source.h with these names. */
-void dt_bpf_choosing_tell(void *ctx, uint64_t pc, uint32_t row, const struct dt_conditions *c,
-			  const struct dt_kernel_sums *sums, double ticks_per_ns);
+const char *dt_bpf_choosing_tell(void *ctx, uint64_t pc, uint32_t row,
+				 const struct dt_conditions *c, const struct dt_kernel_sums *sums,
+				 double ticks_per_ns);
 void dt_bpf_choosing_end(void *ctx);
 uint64_t dt_bpf_choosing_waits(void *ctx, uint64_t now_ns, bool end);
 const struct dt_record *dt_bpf_choosing_take(void *ctx, size_t *n);

@@ -34,8 +34,8 @@ struct dt_kernel_source_ops {
 	size_t (*stack)(void *ctx, uint32_t id, uint64_t *address, size_t most);
 	/* Choosing among calls where they are made; NULL: all are recorded. As the functions
 	 * dt_kernel_choose(), _choose_end(), _waits(), _late(), _left() and _sums(). */
-	void (*choose)(void *ctx, uint64_t pc, uint32_t row, const struct dt_conditions *c,
-		       const struct dt_kernel_sums *sums, double ticks_per_ns);
+	const char *(*choose)(void *ctx, uint64_t pc, uint32_t row, const struct dt_conditions *c,
+			      const struct dt_kernel_sums *sums, double ticks_per_ns);
 	void (*choose_end)(void *ctx);
 	uint64_t (*waits)(void *ctx, uint64_t now_ns, bool end);
 	const struct dt_record *(*late)(void *ctx, size_t *n);

@@ -209,11 +209,13 @@ size_t dt_kernel_stack(const struct dt_kernel *k, uint32_t number, uint64_t *add
 		       : 0;
 }
 
-void dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row, const struct dt_conditions *c,
-		      const struct dt_kernel_sums *sums, double ticks_per_ns)
+const char *dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row,
+			     const struct dt_conditions *c, const struct dt_kernel_sums *sums,
+			     double ticks_per_ns)
 {
 	if (k->source.ops->choose)
-		k->source.ops->choose(k->source.ctx, pc, row, c, sums, ticks_per_ns);
+		return k->source.ops->choose(k->source.ctx, pc, row, c, sums, ticks_per_ns);
+	return sums ? "devtrace's module records it" : NULL;
 }
 
 void dt_kernel_choose_end(struct dt_kernel *k)

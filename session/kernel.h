@@ -82,10 +82,10 @@ int dt_kernel_written(const struct dt_kernel *k, unsigned core, uint64_t *record
  * Choosing among calls where they are made: of the function at pc, which the table `function' has
  * in that row, only those calls are recorded from now on of which these conditions are true. The
  * source may not do that, or not for all. sums: what is left out is summed up by these; NULL: it is
- * not. By the recorder thread, as all of these.
+ * not. Returns NULL, or why it is not. By the recorder thread, as all of these.
  */
-void dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row, const struct dt_conditions *c,
-		      const struct dt_kernel_sums *sums,
+const char *dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row,
+			     const struct dt_conditions *c, const struct dt_kernel_sums *sums,
 		      double ticks_per_ns);
 /* All calls are recorded that begin from now on, and of others the ends. */
 void dt_kernel_choose_end(struct dt_kernel *k);

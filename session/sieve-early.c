@@ -59,12 +59,13 @@ void dt_sieve_early_begin(struct dt_sieve *v)
 
 /* ---- what is wanted of a function ---- */
 
-/* Notes why the recorder sums up calls of a function. */
-static void note_recorded(struct dt_sieve *v, const char *word)
+/* Notes why the recorder sums up calls of a function: about, unless it is "", the word of a sum. */
+static void note_recorded(struct dt_sieve *v, const char *why, const char *about)
 {
 	v->early_recorded++;
-	if (!v->early_word[0])
-		dt_format(v->early_word, sizeof(v->early_word), "%s", word);
+	if (!v->early_why[0])
+		dt_format(v->early_why, sizeof(v->early_why), "%s%s%s%s", why, *about ? "'" : "",
+			  about, *about ? "'" : "");
 }
 
 /* Finds what the sums want of the calls of a function. False: they have to be recorded. */
@@ -80,7 +81,7 @@ static bool plan(struct dt_sieve *v, uint64_t pc, uint32_t function, struct dt_k
 		if (!word && p->keys > DT_BPF_SUM_KEYS)
 			word = dt_sums_words(v->sums, i)->key[DT_BPF_SUM_KEYS].name;
 		if (word) {
-			note_recorded(v, word);
+			note_recorded(v, "the kernel does not know ", word);
 			return false;
 		}
 		if (p->conditions.never)
@@ -114,14 +115,17 @@ void dt_sieve_early_tell(struct dt_sieve *v, const struct dt_record *r,
 {
 	struct dt_kernel_sums sums;
 	struct dt_conditions c;
+	const char *why;
 
 	if (!v->early || r->kind != DT_ENTRY || !dt_kernel_address(r->pc) || !at->function)
 		return;
 	if (v->early_sums && (is_planned(v, at->function) || !plan(v, r->pc, at->function, &sums)))
 		return;
 	dt_filter_conditions(v->filter, at->function, &c);
-	dt_kernel_choose(v->session->kernel, r->pc, at->function, &c, v->early_sums ? &sums : NULL,
-			 v->session->ticks_per_ns);
+	why = dt_kernel_choose(v->session->kernel, r->pc, at->function, &c,
+			       v->early_sums ? &sums : NULL, v->session->ticks_per_ns);
+	if (why)
+		note_recorded(v, why, "");
 }
 
 void dt_sieve_early_end(struct dt_sieve *v)
@@ -254,8 +258,8 @@ void dt_sieve_early_note(const struct dt_sieve *v, char *text, size_t size)
 			       (unsigned long)v->early_calls);
 	if (v->early_recorded && at < size)
 		at += dt_format(text + at, size - at,
-				"; those of %lu functions by the recorder (the kernel does not know '%s')",
-				(unsigned long)v->early_recorded, v->early_word);
+				"; those of %lu functions by the recorder (%s)",
+				(unsigned long)v->early_recorded, v->early_why);
 	if (v->early_others && at < size)
 		dt_format(text + at, size - at,
 			  "; its table of rows was full: %lu calls are among those with other keys",

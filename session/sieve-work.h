@@ -220,7 +220,7 @@ struct dt_sieve {
 	uint32_t early_planned;
 	uint64_t early_calls;	 /* that it has left out */
 	uint64_t early_recorded; /* functions whose calls it does not sum up, */
-	char early_word[64];	 /* the first time because of this word */
+	char early_why[96];	 /* the first time because of this */
 	uint64_t early_others;	 /* calls for which it had no row */
 	bool requests;	   /* the filter chooses whole requests */
 	bool filter_texts; /* the filter has conditions on texts */

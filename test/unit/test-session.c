@@ -46,9 +46,11 @@ struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned 
 	return NULL;
 }
 
-void dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row, const struct dt_conditions *c,
-		      const struct dt_kernel_sums *sums, double ticks_per_ns)
+const char *dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row,
+			     const struct dt_conditions *c, const struct dt_kernel_sums *sums,
+			     double ticks_per_ns)
 {
+	return NULL;
 }
 
 void dt_kernel_choose_end(struct dt_kernel *k)
