@@ -267,6 +267,15 @@ struct dt_bpf_frame {
 	__u64 children; /* ns in calls that it has made */
 };
 
+/* A call that has ended, while it is summed up: here, since a program's stack is small. */
+struct dt_bpf_ended {
+	__u64 value[4]; /* the entry's */
+	__u64 result;
+	__u64 took, self; /* ns */
+	__u32 tid, process;
+	__u32 has_result, timed; /* 1: it is known */
+};
+
 /* The open calls of a thread. */
 struct dt_bpf_thread {
 	__u64 owner; /* its number in the initial PID namespace; 0: nobody has the block */
@@ -278,7 +287,8 @@ struct dt_bpf_thread {
 	/* the outermost call for which there was no frame: where it is (0: there is none), and when
 	 * it began */
 	__u64 deep_sp, deep_ns;
-	__u64 spare;
+	struct dt_bpf_ended ended;
+	__u64 spare[6];
 	struct dt_bpf_frame frame[DT_BPF_FRAMES];
 };
 

@@ -37,19 +37,10 @@ struct {
 	__type(value, struct dt_bpf_sum_row);
 } sum_rows SEC(".maps");
 
-/* A call that has ended. */
-struct ended {
-	__u64 value[4]; /* the entry's */
-	__u64 result;
-	__u64 took, self; /* ns */
-	__u32 tid, process;
-	__u32 has_result, timed; /* 1: it is known */
-};
-
 /* ---- values ---- */
 
 /* Reads a value. 0: it is not known. */
-static __always_inline int read_value(const struct dt_bpf_sum_value *v, const struct ended *e,
+static __always_inline int read_value(const struct dt_bpf_sum_value *v, const struct dt_bpf_ended *e,
 				      __u64 *to)
 {
 	__u32 shift = v->shift & 63;
@@ -200,7 +191,7 @@ static __always_inline void add_value(struct dt_bpf_sum_row *row, __u64 v, __u32
 /* ---- sums ---- */
 
 /* Does the call count? */
-static __always_inline int counts(const struct dt_bpf_sum *s, const struct ended *e)
+static __always_inline int counts(const struct dt_bpf_sum *s, const struct dt_bpf_ended *e)
 {
 	if (e->took <= s->above && s->above)
 		return 0;
@@ -217,7 +208,7 @@ static __always_inline int counts(const struct dt_bpf_sum *s, const struct ended
 }
 
 /* Adds a call to one of the sums over the calls of its function. */
-__noinline int add_to_sum(struct dt_bpf_summing *of, __u32 i, const struct ended *e)
+__noinline int add_to_sum(struct dt_bpf_summing *of, __u32 i, const struct dt_bpf_ended *e)
 {
 	struct dt_bpf_sum_key key = {};
 	struct dt_bpf_sum_row *row;
@@ -265,7 +256,7 @@ __noinline int sum_up(struct dt_bpf_thread *t, __u32 i, __u64 took, __u64 result
 {
 	struct dt_bpf_summing *of;
 	struct dt_bpf_frame *f;
-	struct ended e = {};
+	struct dt_bpf_ended *e;
 	__u64 pc;
 
 	if (!t || i >= DT_BPF_FRAMES)
@@ -275,19 +266,20 @@ __noinline int sum_up(struct dt_bpf_thread *t, __u32 i, __u64 took, __u64 result
 	of = bpf_map_lookup_elem(&summing, &pc);
 	if (!of)
 		return 0;
-	e.value[0] = f->value[0];
-	e.value[1] = f->value[1];
-	e.value[2] = f->value[2];
-	e.value[3] = f->value[3];
-	e.result = result;
-	e.took = took;
-	e.self = took > f->children ? took - f->children : 0;
-	e.tid = (__u32)f->who;
-	e.process = (__u32)t->process;
-	e.has_result = !how;
-	e.timed = how != NOT_YET;
+	e = &t->ended;
+	e->value[0] = f->value[0];
+	e->value[1] = f->value[1];
+	e->value[2] = f->value[2];
+	e->value[3] = f->value[3];
+	e->result = result;
+	e->took = took;
+	e->self = took > f->children ? took - f->children : 0;
+	e->tid = (__u32)f->who;
+	e->process = (__u32)t->process;
+	e->has_result = !how;
+	e->timed = how != NOT_YET;
 	for (__u32 k = 0; k < DT_BPF_SUMS && k < of->n; k++)
-		add_to_sum(of, k, &e);
+		add_to_sum(of, k, e);
 	return 0;
 }
 
