@@ -159,12 +159,14 @@ __noinline int write_entry(struct dt_bpf_frame *f)
 	return 0;
 }
 
-/* A call that is to be summed up is over. False: the recorder has just done it, since recording is. */
+/* A call that is to be summed up is over. False: the recorder has just done it, since recording is.
+ */
 static __always_inline int leave_summed(struct dt_bpf_frame *f, __u64 state)
 {
-	return !settings.sums ? 0
-			      : __sync_val_compare_and_swap(
-					&f->state, state, state - DT_BPF_SUMMED + DT_BPF_LEFT) == state;
+	return !settings.sums
+		       ? 0
+		       : __sync_val_compare_and_swap(&f->state, state,
+						     state - DT_BPF_SUMMED + DT_BPF_LEFT) == state;
 }
 
 /* Takes the innermost call away, of which nothing more comes. */
@@ -342,13 +344,14 @@ static __always_inline int is_wanted(__u64 pc, const struct made *m, __u64 took)
 	return !state.choose || !c || (took >= c->least && are_true(c, m, 1));
 }
 
-/* The call of a frame ends with a result: leaves it out, if it is not wanted, and sums it up. Returns
- * whether its exit is to be recorded. */
+/* The call of a frame ends with a result: leaves it out, if it is not wanted, and sums it up.
+ * Returns whether its exit is to be recorded. */
 static __always_inline int is_recorded(struct dt_bpf_thread *t, __u32 i, const struct made *m,
 				       __u64 ns)
 {
 	struct dt_bpf_frame *f = &t->frame[i & (DT_BPF_FRAMES - 1)];
-	__u64 was = *(volatile __u64 *)&f->state, took = ns - (was >> DT_BPF_STATE_BITS), pc = m->pc;
+	__u64 was = *(volatile __u64 *)&f->state, took = ns - (was >> DT_BPF_STATE_BITS),
+	      pc = m->pc;
 	struct dt_bpf_chosen *c;
 	int sums = 0;
 

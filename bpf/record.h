@@ -63,7 +63,7 @@ struct dt_bpf_state {
 	__u64 unwatched;    /* processes that are not recorded because there was no memory */
 	__u64 unread;	    /* items that could not be read when their calls began, not read yet */
 	__u64 unstacked;    /* stacks of the kernel that there was no room for */
-	__u64 sum_rows;	    /* how many rows of sums are used; may be a little more than there are */
+	__u64 sum_rows; /* how many rows of sums are used; may be a little more than there are */
 	__u64 sum_others[DT_BPF_SUMS]; /* by sum: calls for which there was no row */
 };
 
@@ -282,7 +282,7 @@ struct dt_bpf_thread {
 	__u64 n;     /* frames, the outermost first */
 	__u64 busy;  /* 1: a program is at it; what the kernel does meanwhile for that is recorded
 			without it */
-	__u64 met;  /* the last thread of which a call was recorded, so that the recorder knows it */
+	__u64 met; /* the last thread of which a call was recorded, so that the recorder knows it */
 	__u64 process; /* its number where the recorder is */
 	/* the outermost call for which there was no frame: where it is (0: there is none), and when
 	 * it began */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Sums of calls that are left out: for the BPF programs. What the recorder would do with the call's
- * two records (filter/sums.c) is done here with its frame and its exit: where the words of a sum ask
- * for something else, the recorder has the calls recorded.
+ * two records (filter/sums.c) is done here with its frame and its exit: where the words of a sum
+ * ask for something else, the recorder has the calls recorded.
  *
  * Rows are in memory that the recorder has mapped, and the map `sum_at' says where. Each core has
  * rows of its own, so that cores do not wait for each other.
@@ -40,8 +40,8 @@ struct {
 /* ---- values ---- */
 
 /* Reads a value. 0: it is not known. */
-static __always_inline int read_value(const struct dt_bpf_sum_value *v, const struct dt_bpf_ended *e,
-				      __u64 *to)
+static __always_inline int read_value(const struct dt_bpf_sum_value *v,
+				      const struct dt_bpf_ended *e, __u64 *to)
 {
 	__u32 shift = v->shift & 63;
 	__u64 x = 0;

@@ -41,8 +41,7 @@ static bool find_value(const struct dt_sums *s, const struct dt_sums_term *t, ui
 	to->has_sign = has_sign(w.letter);
 	/* of a name there may be a text, which is the key then */
 	return w.second == 0xff && w.letter != 'f' && w.size <= 8 && w.place < 4 &&
-	       (o.what != DT_OPERAND_RESULT || !w.place) &&
-	       (!texts || o.what != DT_OPERAND_NAMED);
+	       (o.what != DT_OPERAND_RESULT || !w.place) && (!texts || o.what != DT_OPERAND_NAMED);
 }
 
 /* Finds the error that calls of a function fail with. */
@@ -62,8 +61,8 @@ static bool find_error(const struct dt_sums *s, uint32_t function, struct dt_sum
 	       v.type.size && v.type.size <= 8;
 }
 
-static bool find(const struct dt_sums *s, const struct dt_sums_term *t, uint32_t function, bool texts,
-		 struct dt_sums_source *to)
+static bool find(const struct dt_sums *s, const struct dt_sums_term *t, uint32_t function,
+		 bool texts, struct dt_sums_source *to)
 {
 	*to = (struct dt_sums_source){0};
 	switch (t->what) {
@@ -98,9 +97,8 @@ const char *dt_sums_plan(struct dt_sums *s, size_t i, uint32_t function, bool te
 	struct dt_sums_one *u = &s->sum[i];
 	const struct dt_sums_words *w = &u->words;
 
-	*p = (struct dt_sums_plan){.keys = w->keys,
-				   .hist = w->hist,
-				   .counts = w->value.what == DT_SUMS_COUNT};
+	*p = (struct dt_sums_plan){
+		.keys = w->keys, .hist = w->hist, .counts = w->value.what == DT_SUMS_COUNT};
 	if (u->filter) {
 		dt_filter_conditions(u->filter, function, &p->conditions);
 		if (p->conditions.never)

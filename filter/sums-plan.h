@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What of a sum can be found by whoever has only the numbers of a call (filter/conditions.h): so the
- * kernel can sum calls up where they are made, without a record.
+ * What of a sum can be found by whoever has only the numbers of a call (filter/conditions.h): so
+ * the kernel can sum calls up where they are made, without a record.
  */
 #ifndef DT_FILTER_SUMS_PLAN_H
 #define DT_FILTER_SUMS_PLAN_H
@@ -17,7 +17,7 @@ struct dt_sums_source {
 		DT_SUMS_FROM_SELF,
 		DT_SUMS_FROM_ARGUMENT, /* the entry's value `at' */
 		DT_SUMS_FROM_RESULT,   /* the exit's first value */
-		DT_SUMS_FROM_ERROR,    /* of that: from -4095 to -1 it is a negated error, else none */
+		DT_SUMS_FROM_ERROR, /* of that: from -4095 to -1 it is a negated error, else none */
 		DT_SUMS_FROM_THREAD,
 		DT_SUMS_FROM_PROCESS,
 		DT_SUMS_FROM_FUNCTION,
@@ -42,20 +42,5 @@ struct dt_sums_plan {
  */
 const char *dt_sums_plan(struct dt_sums *s, size_t i, uint32_t function, bool texts,
 			 struct dt_sums_plan *p);
-
-/* Calls of one function with the same keys, which somebody else has counted. */
-struct dt_sums_given {
-	uint32_t function;
-	uint64_t calls, unknown; /* as in struct dt_sums_row */
-	unsigned bucket;	 /* that their values are in, if there is one */
-	__int128 sum, least, greatest;
-	bool key_known[DT_SUMS_KEYS];
-	__int128 key[DT_SUMS_KEYS];
-};
-
-/* Adds such calls to sum i. */
-void dt_sums_give(struct dt_sums *s, size_t i, const struct dt_sums_given *g);
-/* Adds calls of which the keys are not known, since there were too many. */
-void dt_sums_give_others(struct dt_sums *s, size_t i, uint64_t calls);
 
 #endif

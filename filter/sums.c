@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "filter/filter.h"
-#include "filter/sums-plan.h"
 #include "filter/sums-work.h"
 
 #define KEY_MOST 4096u /* bytes of all keys of a row: texts, callers, and numbers of 9 bytes */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums that the BPF programs keep of calls that they leave out: tells them what is wanted, and takes
- * what there is. */
+/* Sums that the BPF programs keep of calls that they leave out: tells them what is wanted, and
+ * takes what there is. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,8 +60,8 @@ bool dt_bpf_sums_tell(struct dt_kernel_bpf *k, struct dt_bpf_told *f, uint32_t n
 					 .below = ns_of(k, p->conditions.below),
 					 .value = value_of(&p->value)};
 		f->sum[number].has_sign = p->value.has_sign;
-		f->sum[number].is_time = p->value.from == DT_SUMS_FROM_TIME ||
-					 p->value.from == DT_SUMS_FROM_SELF;
+		f->sum[number].is_time =
+			p->value.from == DT_SUMS_FROM_TIME || p->value.from == DT_SUMS_FROM_SELF;
 		for (unsigned c = 0; c < p->conditions.n && c < DT_BPF_CONDITIONS; c++)
 			s->condition[c] = dt_bpf_condition_of(&p->conditions.condition[c]);
 		for (unsigned j = 0; j < p->keys; j++) {
@@ -128,9 +128,8 @@ static void take_row(struct dt_kernel_bpf *k, const struct dt_bpf_sum_row *r,
 		.calls = now.calls - told->calls,
 		.unknown = now.unknown - told->unknown,
 		.bucket = key.bucket,
-		.sum = f->sum[key.sum].is_time
-			       ? (__int128)((double)sum * k->choosing.ticks_per_ns)
-			       : sum,
+		.sum = f->sum[key.sum].is_time ? (__int128)((double)sum * k->choosing.ticks_per_ns)
+					       : sum,
 		.least = ordered(k, __atomic_load_n(&r->least, __ATOMIC_ACQUIRE),
 				 f->sum[key.sum].has_sign, f->sum[key.sum].is_time),
 		.greatest = ordered(k, __atomic_load_n(&r->greatest, __ATOMIC_ACQUIRE),
@@ -183,19 +182,18 @@ static void take_open(struct dt_kernel_bpf *k, const struct dt_kernel_summed *to
 			struct dt_record r;
 
 			if (DT_BPF_STATE(state) != DT_BPF_SUMMED ||
-			    !__atomic_compare_exchange_n(
-				    &f->state, &state, state - DT_BPF_SUMMED + DT_BPF_DONE, false,
-				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			    !__atomic_compare_exchange_n(&f->state, &state,
+							 state - DT_BPF_SUMMED + DT_BPF_DONE, false,
+							 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 				continue;
-			r = (struct dt_record){
-				.ticks = dt_kernel_clock_ticks(&k->clock,
-							       state >> DT_BPF_STATE_BITS),
-				.pc = copy.pc,
-				.tid = (uint32_t)copy.who,
-				.kind = (uint8_t)(copy.who >> 32),
-				.flags = (uint8_t)(copy.who >> 40),
-				.core = (uint16_t)copy.core,
-				.sp = copy.sp};
+			r = (struct dt_record){.ticks = dt_kernel_clock_ticks(
+						       &k->clock, state >> DT_BPF_STATE_BITS),
+					       .pc = copy.pc,
+					       .tid = (uint32_t)copy.who,
+					       .kind = (uint8_t)(copy.who >> 32),
+					       .flags = (uint8_t)(copy.who >> 40),
+					       .core = (uint16_t)copy.core,
+					       .sp = copy.sp};
 			memcpy(r.value, copy.value, sizeof(r.value));
 			for (size_t n = 0; n < c->functions; n++)
 				if (c->function[n].pc == copy.pc) {

@@ -56,10 +56,10 @@ struct dt_kernel_wanted {
 	bool everybody;
 	uint64_t cgroup; /* of these only those of this control group; 0: all */
 	const struct dt_kernel_tracepoints *tracepoints; /* of the kernel itself */
-	bool threads; /* record which thread runs where, and who woke it */
-	bool chooses; /* dt_kernel_choose() will be called, */
+	bool threads;  /* record which thread runs where, and who woke it */
+	bool chooses;  /* dt_kernel_choose() will be called, */
 	unsigned sums; /* with sums, that have so many rows at most; 0: without */
-	bool in_use;  /* of BPF: the module's device is in use */
+	bool in_use;   /* of BPF: the module's device is in use */
 };
 
 /* The module's device is another session's, or is used by hand. */

@@ -27,7 +27,8 @@ struct dt_kernel; /* dt_kernel_take() is called by one thread, everything else b
  * those of this control group, by BPF (0: all). threads:
  * which thread runs where is recorded, and who woke it (bpf/record.h), by BPF. chooses:
  * dt_kernel_choose() will be called; sums: with sums, of so many rows at most (0: without). Returns
- * NULL and an error when somebody else uses the device, or when there is none and BPF can not be used.
+ * NULL and an error when somebody else uses the device, or when there is none and BPF can not be
+ * used.
  */
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
 				 bool everybody, uint64_t cgroup, bool threads, bool chooses,
@@ -86,7 +87,7 @@ int dt_kernel_written(const struct dt_kernel *k, unsigned core, uint64_t *record
  */
 const char *dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row,
 			     const struct dt_conditions *c, const struct dt_kernel_sums *sums,
-		      double ticks_per_ns);
+			     double ticks_per_ns);
 /* All calls are recorded that begin from now on, and of others the ends. */
 void dt_kernel_choose_end(struct dt_kernel *k);
 /*

@@ -190,7 +190,8 @@ static void add_open(void *ctx, const struct dt_record *entry, uint32_t row)
 	struct dt_sieve *v = ctx;
 	struct dt_record r = *entry;
 	struct dt_sums_around around = {.callers = no_callers};
-	struct dt_call c = {.function = row, .flags = DT_CALL_OPEN, .sp = r.sp, .argument = r.value};
+	struct dt_call c = {
+		.function = row, .flags = DT_CALL_OPEN, .sp = r.sp, .argument = r.value};
 	uint32_t note, known = 0;
 	size_t i;
 
