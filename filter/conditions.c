@@ -63,6 +63,14 @@ static void add_value(struct dt_filter *f, uint32_t function, const struct term 
 	add(c, &one);
 }
 
+/* Has a result a sign, or is it seen as if it had one? So are those of 8 bytes that are negated
+ * numbers of errors, addresses among them. */
+static bool is_number(const struct dt_signature_value *v)
+{
+	return has_sign(v->type.letter) ||
+	       (v->type.letter != 'f' && v->type.size == 8 && v->failure.when == DT_FAILURE_KERNEL);
+}
+
 /* Adds those of a word about failures. */
 static void add_failure(struct dt_filter *f, uint32_t function, const struct term *t,
 			struct dt_conditions *c)
@@ -82,7 +90,7 @@ static void add_failure(struct dt_filter *f, uint32_t function, const struct ter
 		return;
 	}
 	if (!dt_signature_single(&v, &place) || place || v.failure.others ||
-	    v.failure.needs_error || !has_sign(v.type.letter) || !v.type.size || v.type.size > 8) {
+	    v.failure.needs_error || !is_number(&v) || !v.type.size || v.type.size > 8) {
 		c->exact = false;
 		return;
 	}

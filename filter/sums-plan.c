@@ -56,9 +56,10 @@ static bool find_error(const struct dt_sums *s, uint32_t function, struct dt_sum
 	to->from = DT_SUMS_FROM_ERROR;
 	to->size = v.type.size;
 	to->has_sign = true;
+	/* of 8 bytes the result is taken for a number with a sign, whatever it is */
 	return v.failure.when == DT_FAILURE_KERNEL && dt_signature_single(&v, &place) && !place &&
-	       !v.failure.others && !v.failure.needs_error && has_sign(v.type.letter) &&
-	       v.type.size && v.type.size <= 8;
+	       !v.failure.others && !v.failure.needs_error && v.type.letter != 'f' && v.type.size &&
+	       (v.type.size == 8 || (has_sign(v.type.letter) && v.type.size < 8));
 }
 
 static bool find(const struct dt_sums *s, const struct dt_sums_term *t, uint32_t function,

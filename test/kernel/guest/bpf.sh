@@ -253,6 +253,7 @@ summed() {
 	devtrace record -k"$patterns" -F main -F ask "$@" -o /tmp/e.db /bin/io >/tmp/traced 2>/tmp/err.e
 	cmp /tmp/alone /tmp/traced
 	devtrace record -k"$patterns" -F main -F ask "$@" --sum='count by depth' -o /tmp/l.db /bin/io >/tmp/traced 2>/tmp/err.l
+	cat /tmp/err.e /tmp/err.l
 	grep -q 'the kernel does not know .depth.' /tmp/err.l
 	for way in e l; do
 		devtrace check /tmp/$way.db >/tmp/check
