@@ -258,7 +258,7 @@ summed() {
 	for way in e l; do
 		devtrace check /tmp/$way.db >/tmp/check
 		grep -q ' 0 lost' /tmp/check
-		devtrace sum -n 100000 /tmp/$way.db | awk '/^count by depth$/ {exit} 1' | grep -v '^$\|wait4\|exit_group' >/tmp/sums.$way
+		devtrace sum -n 100000 /tmp/$way.db | awk '/^count by depth$/ {exit} 1' | grep -v '^$\|wait4\|exit_group\|set_tid_address\|clone' >/tmp/sums.$way
 		left_in /tmp/$way.db | grep -v 'exit_group\|wait4' >/tmp/left.$way
 	done
 	diff /tmp/sums.e /tmp/sums.l >&2
