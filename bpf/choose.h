@@ -174,6 +174,7 @@ __noinline int forget_innermost(struct dt_bpf_thread *t, __u64 ns)
 {
 	struct dt_bpf_frame *f;
 	__u64 state, took;
+	int left;
 	__u32 i;
 
 	if (!t)
@@ -184,9 +185,12 @@ __noinline int forget_innermost(struct dt_bpf_thread *t, __u64 ns)
 	took = ns - (state >> DT_BPF_STATE_BITS);
 	if (DT_BPF_STATE(state) == DT_BPF_WAITS)
 		write_entry(f);
-	else if (DT_BPF_STATE(state) == DT_BPF_SUMMED && leave_summed(f, state))
+	left = DT_BPF_STATE(state) == DT_BPF_LEFT;
+	if (DT_BPF_STATE(state) == DT_BPF_SUMMED && leave_summed(f, state)) {
 		sum_up(t, i, took, 0, WITHOUT_RESULT);
-	if (DT_BPF_STATE(state) == DT_BPF_LEFT || DT_BPF_STATE(state) == DT_BPF_SUMMED)
+		left = 1;
+	}
+	if (left)
 		count_left(t, i, took, 1);
 	t->deep_sp = 0;
 	if (i)
@@ -408,6 +412,7 @@ static __always_inline void end_thread(__u32 pid)
 {
 	struct dt_bpf_thread *t = block_of(pid);
 	__u64 ns = bpf_ktime_get_ns(), was;
+	int left;
 
 	if (!t)
 		return;
@@ -421,11 +426,14 @@ static __always_inline void end_thread(__u32 pid)
 
 		was = *(volatile __u64 *)&t->frame[last].state;
 		is = DT_BPF_STATE(was);
+		left = is == DT_BPF_LEFT;
 		if (is == DT_BPF_WAITS)
 			write_entry(&t->frame[last]);
-		else if (is == DT_BPF_SUMMED && leave_summed(&t->frame[last], was))
+		if (is == DT_BPF_SUMMED && leave_summed(&t->frame[last], was)) {
 			sum_up(t, last, ns - (was >> DT_BPF_STATE_BITS), 0, NOT_YET);
-		if (is == DT_BPF_LEFT || is == DT_BPF_SUMMED)
+			left = 1;
+		}
+		if (left)
 			count_left(t, last, 0, 0);
 		*(volatile __u64 *)&t->frame[last].state = 0;
 		t->n = last;

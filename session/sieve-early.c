@@ -201,7 +201,7 @@ static void add_open(void *ctx, const struct dt_record *entry, uint32_t row)
 	c.end = v->now > r.ticks ? v->now : r.ticks;
 	around.core = r.core;
 	around.pid = c.tid == DT_NO_TID ? 0 : dt_store_pid(v->session->store, c.tid);
-	/* what was added later does not count it */
+	/* what was added later does not count it: a note has four bits for each sum */
 	for (unsigned number = 0; number < DT_SUMS_MOST; number++)
 		if (sum_of(v, number, &i))
 			known |= 15u << 4 * i;
