@@ -90,6 +90,14 @@ static __always_inline __u32 number_of(struct task_struct *t, __u32 own)
 	return (__u32)BPF_CORE_READ(at, nr);
 }
 
+/* Returns the number of the running process there; 0: it has none. */
+static __always_inline __u32 process_number(void)
+{
+	struct task_struct *leader = bpf_get_current_task_btf()->group_leader;
+
+	return number_of(leader, bpf_get_current_pid_tgid() >> 32);
+}
+
 /* Is this group, or the one above it at that level, the one that is recorded? */
 static __always_inline int is_group(struct cgroup *c, __u32 level)
 {

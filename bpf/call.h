@@ -10,6 +10,7 @@
 #define DT_BPF_CALL_H
 
 #include "bpf/append.h"
+#include "bpf/choose.h"
 #include "core/stream.h"
 
 #define FAULT	    0x40 /* DT_FAULT of core/record.h */
@@ -548,6 +549,16 @@ static __always_inline int call_begins(__u32 tid, __u32 index, __u64 sp, const _
 
 	if (!c || !c->wanted)
 		return 0;
+	if (settings.sums && state.choose) {
+		struct made m = {DT_BPF_WHO(tid, 'E', 4),
+				 pc_of(index),
+				 sp,
+				 {value[0], value[1], value[2], value[3]},
+				 1};
+
+		if (!begin_call(&m))
+			return 1;
+	}
 	append(DT_BPF_WHO(tid, 'E', 4), pc_of(index), sp, value);
 	if (c->arguments > 4) {
 		__u64 further[4] = {value[4], value[5]};
@@ -582,6 +593,12 @@ static __always_inline int call_ends(__u32 tid, __u32 index, __u64 sp, const __u
 
 	if (!c || !c->wanted)
 		return 0;
+	if (settings.sums) {
+		struct made m = {DT_BPF_WHO(tid, 'X', 1), pc_of(index), sp, {result}, 0};
+
+		if (!end_call(&m))
+			return 1;
+	}
 	if (state.unread)
 		failed = bpf_map_lookup_elem(&unread, &tid);
 	if (c->at_exit || failed) {

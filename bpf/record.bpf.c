@@ -76,7 +76,7 @@ int entered(struct pt_regs *regs)
 	if (tid) {
 		__u64 value[4] = {regs->di, regs->si, regs->dx, regs->cx};
 
-		enter_function(DT_BPF_WHO(tid, 'E', 4), bpf_get_func_ip(regs), regs->sp, value);
+		enter_function(DT_BPF_WHO(tid, 'E', 4), bpf_get_func_ip(regs), regs->sp, value, 0);
 	}
 	return 0;
 }
@@ -151,7 +151,7 @@ int BPF_PROG(call, struct pt_regs *regs, long nr)
 		return 0;
 	f = function_of(i);
 	if (f)
-		enter_function(DT_BPF_WHO(tid, 'E', 4), f, (__u64)regs, value);
+		enter_function(DT_BPF_WHO(tid, 'E', 4), f, (__u64)regs, value, 1);
 	return 0;
 }
 

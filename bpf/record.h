@@ -47,7 +47,12 @@ struct dt_bpf_settings {
 	__u64 cgroup;  /* with everybody: only those of this control group; 0: all */
 	__u32 chooses; /* 1: calls are chosen among before they are recorded: bpf/choose.h */
 	__u32 cores;   /* the further rings, where there are such, come behind so many */
+	__u32 sums;    /* calls that are left out may be summed up: bpf/sums.h; into at most so many
+			  rows. 0: none is */
+	__u32 apart;
 };
+
+#define DT_BPF_SUMS 8u /* sums at a time */
 
 /* What changes. */
 struct dt_bpf_state {
@@ -58,6 +63,8 @@ struct dt_bpf_state {
 	__u64 unwatched;    /* processes that are not recorded because there was no memory */
 	__u64 unread;	    /* items that could not be read when their calls began, not read yet */
 	__u64 unstacked;    /* stacks of the kernel that there was no room for */
+	__u64 sum_rows; /* how many rows of sums are used; may be a little more than there are */
+	__u64 sum_others[DT_BPF_SUMS]; /* by sum: calls for which there was no row */
 };
 
 /*
@@ -230,7 +237,8 @@ struct dt_bpf_chosen {
 	__u32 never; /* 1: none of them */
 	__u32 ends;  /* 1: what is known at the end decides: their length or result */
 	__u64 least; /* ns that they take */
-	__u32 n, spare;
+	__u32 n;
+	__u32 sums; /* 1: what is left out is summed up: it is in the map `summing' */
 	struct dt_bpf_condition condition[DT_BPF_CONDITIONS];
 };
 
@@ -250,11 +258,22 @@ enum dt_bpf_state_is {
 	DT_BPF_WAITS,	   /* its entry is only here */
 	DT_BPF_COMES,	   /* it is being written to the further ring */
 	DT_BPF_WRITTEN,	   /* the recorder has taken it from here */
+	DT_BPF_SUMMED,	   /* the call is left out, and is summed up when it ends */
+	DT_BPF_DONE,	   /* it has been counted already, its exit is left out */
 };
 
 struct dt_bpf_frame {
 	__u64 state, pc, sp, who, core, value[4];
 	__u64 children; /* ns in calls that it has made */
+};
+
+/* A call that has ended, while it is summed up: here, since a program's stack is small. */
+struct dt_bpf_ended {
+	__u64 value[4]; /* the entry's */
+	__u64 result;
+	__u64 took, self; /* ns */
+	__u32 tid, process;
+	__u32 has_result, timed; /* 1: it is known */
 };
 
 /* The open calls of a thread. */
@@ -263,8 +282,75 @@ struct dt_bpf_thread {
 	__u64 n;     /* frames, the outermost first */
 	__u64 busy;  /* 1: a program is at it; what the kernel does meanwhile for that is recorded
 			without it */
-	__u64 spare;
+	__u64 met; /* the last thread of which a call was recorded, so that the recorder knows it */
+	__u64 process; /* its number where the recorder is */
+	/* the outermost call for which there was no frame: where it is (0: there is none), and when
+	 * it began */
+	__u64 deep_sp, deep_ns;
+	struct dt_bpf_ended ended;
+	__u64 spare[6];
 	struct dt_bpf_frame frame[DT_BPF_FRAMES];
+};
+
+/* ---- sums of what is left out: bpf/sums.h ---- */
+
+#define DT_BPF_SUM_KEYS	 4u
+#define DT_BPF_NO_BUCKET 0xffffu
+
+/* What a value is, or a key. */
+enum dt_bpf_sum_from {
+	DT_BPF_SUM_NOTHING, /* such a call has none */
+	DT_BPF_SUM_TIME,    /* ns */
+	DT_BPF_SUM_SELF,
+	DT_BPF_SUM_ARGUMENT,
+	DT_BPF_SUM_RESULT,
+	DT_BPF_SUM_ERROR, /* of a negated error that number, else 0 */
+	DT_BPF_SUM_THREAD,
+	DT_BPF_SUM_PROCESS,
+};
+
+struct dt_bpf_sum_value {
+	__u8 from;     /* enum dt_bpf_sum_from */
+	__u8 at;       /* index of an argument */
+	__u8 shift;    /* 64 - its bits */
+	__u8 has_sign; /* 1: it has one */
+};
+
+/* What a sum wants of the calls of a function. All conditions have to be true. */
+struct dt_bpf_sum {
+	__u32 number; /* of the sum, below DT_BPF_SUMS */
+	__u32 n, keys;
+	__u32 counts;	    /* 1: there is no value */
+	__u32 hist;	    /* 1: each bucket has a row of its own */
+	__u64 above, below; /* ns: it takes more than the one, and less than the other */
+	struct dt_bpf_sum_value value, key[DT_BPF_SUM_KEYS];
+	struct dt_bpf_condition condition[DT_BPF_CONDITIONS];
+};
+
+/* By function. */
+struct dt_bpf_summing {
+	__u32 function; /* the recorder's number of it */
+	__u32 n;
+	struct dt_bpf_sum sum[DT_BPF_SUMS];
+};
+
+/* Calls that have the same of all of these are one row. */
+struct dt_bpf_sum_key {
+	__u32 function;
+	__u16 sum, bucket;
+	__u32 core;    /* each has rows of its own */
+	__u32 unknown; /* bits: these keys are not known */
+	__u64 key[DT_BPF_SUM_KEYS];
+};
+
+struct dt_bpf_sum_row {
+	struct dt_bpf_sum_key key;
+	__u64 used; /* 1: what is above is complete. Some rows never are */
+	__u64 calls, unknown;
+	__u64 sum, high; /* of 128 bits */
+	/* of values with a sign, these are 1 << 63 more */
+	__u64 least, greatest;
+	__u64 spare;
 };
 
 #endif

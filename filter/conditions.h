@@ -26,8 +26,11 @@ struct dt_condition {
 
 /* What is true of each call of a function that a filter wants. It may not want all that have it. */
 struct dt_conditions {
-	bool never;	/* it wants none of them */
-	uint64_t least; /* ticks that they take */
+	bool never;	     /* it wants none of them */
+	bool exact;	     /* it wants all that have it, and are made where it looks */
+	uint64_t least;	     /* ticks that they take */
+	double above, below; /* the same more exactly: they take more than the one and less than the
+				other; INFINITY: however long */
 	unsigned n;
 	struct dt_condition condition[DT_CONDITIONS];
 };

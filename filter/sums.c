@@ -440,6 +440,62 @@ void dt_sums_end(struct dt_sums *s, const struct dt_call *c, uint32_t note,
 	}
 }
 
+/* ---- what others have counted ---- */
+
+static void put_given(struct key *k, const struct dt_sums_given *g, unsigned which)
+{
+	if (!g->key_known[which])
+		put_kind(k, DT_SUMS_UNKNOWN);
+	else
+		put_number(k, g->key[which]);
+}
+
+static void give_values(struct dt_sums_row *row, const struct dt_sums_given *g)
+{
+	bool first = row->calls == row->unknown; /* these have not been counted */
+
+	row->sum += g->sum;
+	row->least = first || g->least < row->least ? g->least : row->least;
+	row->greatest = first || g->greatest > row->greatest ? g->greatest : row->greatest;
+	row->floating.sum += (double)g->sum;
+	if (first || (double)g->least < row->floating.least)
+		row->floating.least = (double)g->least;
+	if (first || (double)g->greatest > row->floating.greatest)
+		row->floating.greatest = (double)g->greatest;
+	if (row->bucket && g->bucket < DT_SUMS_BUCKETS)
+		row->bucket[g->bucket] += g->calls - g->unknown;
+}
+
+void dt_sums_give(struct dt_sums *s, size_t i, const struct dt_sums_given *g)
+{
+	struct dt_sums_one *u = &s->sum[i];
+	struct dt_sums_row *row;
+	struct key k;
+
+	k.n = 0;
+	for (unsigned which = 0; which < u->words.keys; which++)
+		put_given(&k, g, which);
+	u->totals.calls += g->calls;
+	row = row_of(s, u, &k, g->function);
+	if (!row) {
+		u->totals.others += g->calls;
+		return;
+	}
+	if (row->function != g->function)
+		row->function = 0;
+	row->changed = true;
+	if (u->words.value.what != DT_SUMS_COUNT && g->calls > g->unknown)
+		give_values(row, g);
+	row->calls += g->calls;
+	row->unknown += g->unknown;
+}
+
+void dt_sums_give_others(struct dt_sums *s, size_t i, uint64_t calls)
+{
+	s->sum[i].totals.calls += calls;
+	s->sum[i].totals.others += calls;
+}
+
 struct dt_sums_totals dt_sums_totals(const struct dt_sums *s, size_t i)
 {
 	return s->sum[i].totals;

@@ -174,6 +174,21 @@ struct dt_sums_around {
 void dt_sums_end(struct dt_sums *s, const struct dt_call *c, uint32_t note,
 		 const struct dt_sums_around *a);
 
+/* Calls of one function with the same keys, which somebody else has counted. */
+struct dt_sums_given {
+	uint32_t function;
+	uint64_t calls, unknown; /* as in struct dt_sums_row */
+	unsigned bucket;	 /* that their values are in, if there is one */
+	__int128 sum, least, greatest;
+	bool key_known[DT_SUMS_KEYS];
+	__int128 key[DT_SUMS_KEYS];
+};
+
+/* Adds such calls to sum i. */
+void dt_sums_give(struct dt_sums *s, size_t i, const struct dt_sums_given *g);
+/* Adds calls of which the keys are not known, since there were too many. */
+void dt_sums_give_others(struct dt_sums *s, size_t i, uint64_t calls);
+
 /* Of sum i: how many calls counted, and how many of them are in no row, since there were too many.
  */
 struct dt_sums_totals {

@@ -31,6 +31,7 @@ int dt_bpf_choosing_open(struct dt_kernel_bpf *k, struct dt_error *e)
 	if (possible < 1)
 		return dt_fail(e, "BPF: how many cores the kernel can have is not known");
 	c->possible = (unsigned)possible;
+	c->sum_rows = k->wanted->sums;
 	c->sum = calloc(c->possible, sizeof(*c->sum));
 	return c->sum ? 0 : dt_fail(e, "out of memory");
 }
@@ -40,9 +41,22 @@ void dt_bpf_choosing_free(struct dt_kernel_bpf *k)
 	free(k->choosing.entry);
 	free(k->choosing.function);
 	free(k->choosing.sum);
+	free(k->choosing.row_told);
 }
 
 /* ---- conditions ---- */
+
+struct dt_bpf_condition dt_bpf_condition_of(const struct dt_condition *c)
+{
+	return (struct dt_bpf_condition){
+		.at = c->at,
+		.shift = (uint8_t)(64 - 8 * c->size),
+		.has_sign = c->has_sign,
+		.op = (uint8_t)c->op,
+		.of_exit = c->of_exit,
+		.number = c->number,
+	};
+}
 
 static struct dt_bpf_chosen chosen_of(const struct dt_kernel_bpf *k, const struct dt_conditions *c)
 {
@@ -52,17 +66,8 @@ static struct dt_bpf_chosen chosen_of(const struct dt_kernel_bpf *k, const struc
 	ns -= ns / CLOCKS + READING;
 	to.least = ns > 0 ? (uint64_t)ns : 0;
 	for (unsigned i = 0; i < c->n; i++) {
-		const struct dt_condition *from = &c->condition[i];
-
-		to.condition[i] = (struct dt_bpf_condition){
-			.at = from->at,
-			.shift = (uint8_t)(64 - 8 * from->size),
-			.has_sign = from->has_sign,
-			.op = (uint8_t)from->op,
-			.of_exit = from->of_exit,
-			.number = from->number,
-		};
-		to.ends |= from->of_exit;
+		to.condition[i] = dt_bpf_condition_of(&c->condition[i]);
+		to.ends |= c->condition[i].of_exit;
 	}
 	return to;
 }
@@ -83,28 +88,50 @@ static bool note_function(struct dt_bpf_choosing *c, uint64_t pc, uint32_t row)
 	return true;
 }
 
-void dt_bpf_choosing_tell(void *ctx, uint64_t pc, uint32_t row, const struct dt_conditions *c,
-			  double ticks_per_ns)
+/* Returns why calls of the function at pc can not be summed up by the programs; NULL: they can. */
+static const char *unsummed(const struct dt_kernel_bpf *k, uint64_t pc,
+			    const struct dt_bpf_chosen *chosen)
+{
+	/* what its arguments lead to is read when the call begins: its entry can not wait */
+	if (DT_BPF_IS_CALL(pc) && !chosen->never && chosen->ends)
+		return "of system calls in full, the filter asks for what is known at their end";
+	/* programs of one function each do not choose, so that times of calls in others are not
+	 * known */
+	if (k->functions && !k->multi)
+		return "this kernel has no kprobe.multi (CONFIG_FPROBE)";
+	return NULL;
+}
+
+const char *dt_bpf_choosing_tell(void *ctx, uint64_t pc, uint32_t row,
+				 const struct dt_conditions *c, const struct dt_kernel_sums *sums,
+				 double ticks_per_ns)
 {
 	struct dt_kernel_bpf *k = ctx;
 	struct dt_bpf_choosing *g = &k->choosing;
 	struct dt_bpf_chosen chosen;
+	const char *why;
 
 	if (!g->sum || g->over || (!c->never && !c->least && !c->n))
-		return;
+		return NULL;
 	for (size_t i = 0; i < g->functions; i++)
 		if (g->function[i].pc == pc)
-			return;
+			return NULL;
 	g->ticks_per_ns = ticks_per_ns;
 	chosen = chosen_of(k, c);
+	chosen.sums = sums && sums->n;
+	if (sums && (why = unsummed(k, pc, &chosen)) != NULL)
+		return why;
 	memset(g->sum, 0, g->possible * sizeof(*g->sum));
 	/* the place for its counts first: what is left out is counted. If there is no room, the
 	 * recorder goes on to decide */
 	if (!note_function(g, pc, row) ||
+	    (chosen.sums && !dt_bpf_sums_tell(k, &g->function[g->functions - 1],
+					      (uint32_t)g->functions - 1, sums)) ||
 	    dt_bpf.bpf_map_update_elem(map_of(k, "left_out"), &pc, g->sum, BPF_ANY) < 0 ||
 	    dt_bpf.bpf_map_update_elem(map_of(k, "chosen"), &pc, &chosen, BPF_ANY) < 0)
-		return;
+		return "the programs have no room for more functions";
 	__atomic_store_n(&k->state->choose, 1, __ATOMIC_SEQ_CST);
+	return NULL;
 }
 
 void dt_bpf_choosing_end(void *ctx)

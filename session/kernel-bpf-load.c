@@ -95,6 +95,7 @@ static struct dt_bpf_settings settings_of(const struct dt_kernel_bpf *k)
 		.threads = k->threads,
 		.chooses = k->choosing.sum != NULL,
 		.cores = k->cores,
+		.sums = k->choosing.sum_rows,
 	};
 }
 
@@ -140,6 +141,12 @@ static unsigned rings_of(const struct dt_kernel_bpf *k)
 	return k->choosing.sum ? 2 * k->cores : k->cores;
 }
 
+/* Returns how many rows of sums there is room for, at least one. */
+static unsigned sum_rows_of(const struct dt_kernel_bpf *k)
+{
+	return k->choosing.sum_rows ? k->choosing.sum_rows : 1;
+}
+
 static int load_object(struct dt_kernel_bpf *k, struct dt_error *e)
 {
 	size_t size = dt_bpf_image_size;
@@ -167,6 +174,8 @@ static int load_object(struct dt_kernel_bpf *k, struct dt_error *e)
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "heads"), rings_of(k));
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "records"), rings_of(k) << k->shift);
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "blocks"), k->choosing.sum ? DT_BPF_BLOCKS : 1);
+	dt_bpf.bpf_map__set_max_entries(map_of(k, "sum_at"), sum_rows_of(k));
+	dt_bpf.bpf_map__set_max_entries(map_of(k, "sum_rows"), sum_rows_of(k));
 	k->loaded = k->functions != 0;
 	rc = dt_bpf.bpf_object__load(k->object);
 	k->stacks = rc < 0 ? -1 : dt_bpf.bpf_map__fd(map_of(k, "stacks"));
@@ -189,7 +198,11 @@ static int map_rings(struct dt_kernel_bpf *k, struct dt_error *e)
 		map_memory(k, "records", ((size_t)rings_of(k) << k->shift) * sizeof(*k->records));
 	if (k->choosing.sum)
 		k->blocks = map_memory(k, "blocks", DT_BPF_BLOCKS * sizeof(*k->blocks));
-	if (k->state && k->head && k->records && (k->blocks || !k->choosing.sum))
+	if (k->choosing.sum_rows)
+		k->choosing.row =
+			map_memory(k, "sum_rows", sum_rows_of(k) * sizeof(*k->choosing.row));
+	if (k->state && k->head && k->records && (k->blocks || !k->choosing.sum) &&
+	    (k->choosing.row || !k->choosing.sum_rows))
 		return 0;
 	return dt_fail(e, "the rings of the BPF programs can not be mapped: %s", strerror(errno));
 }
@@ -472,6 +485,8 @@ void dt_bpf_programs_unload(struct dt_kernel_bpf *k)
 		munmap(k->records, ((size_t)rings_of(k) << k->shift) * sizeof(*k->records));
 	if (k->blocks)
 		munmap(k->blocks, DT_BPF_BLOCKS * sizeof(*k->blocks));
+	if (k->choosing.row)
+		munmap(k->choosing.row, sum_rows_of(k) * sizeof(*k->choosing.row));
 	if (k->object)
 		dt_bpf.bpf_object__close(k->object);
 }

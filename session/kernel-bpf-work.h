@@ -44,6 +44,17 @@ struct dt_bpf_told {
 	uint32_t row;		 /* in the table `function' */
 	struct dt_bpf_left told; /* of what was left out, so much has been told */
 	uint64_t open;		 /* calls that had not ended when recording did */
+	/* what its calls are to each of the sums: has the value a sign, is it a time, and, by bits,
+	 * which keys have a sign */
+	struct {
+		uint8_t has_sign, is_time, key_signs;
+	} sum[DT_BPF_SUMS];
+};
+
+/* What has been told of a row of sums. */
+struct dt_bpf_row_told {
+	uint64_t calls, unknown;
+	unsigned __int128 sum;
 };
 
 /* Choosing among calls in the kernel: session/kernel-bpf-choose.c. */
@@ -57,6 +68,11 @@ struct dt_bpf_choosing {
 	double ticks_per_ns;
 	bool over; /* the words are others now: the recorder chooses */
 	bool counted;
+	unsigned sum_rows; /* rows of sums, at most; 0: what is left out is not summed up */
+	struct dt_bpf_sum_row *row;
+	struct dt_bpf_row_told *row_told;
+	size_t row_room;
+	uint64_t others_told[DT_BPF_SUMS];
 };
 
 struct dt_kernel_bpf {
@@ -142,12 +158,21 @@ bool dt_bpf_tracepoints_counted(void);
 int dt_bpf_choosing_open(struct dt_kernel_bpf *k, struct dt_error *e);
 void dt_bpf_choosing_free(struct dt_kernel_bpf *k);
 /* As the functions of session/kernel-source.h with these names. */
-void dt_bpf_choosing_tell(void *ctx, uint64_t pc, uint32_t row, const struct dt_conditions *c,
-			  double ticks_per_ns);
+const char *dt_bpf_choosing_tell(void *ctx, uint64_t pc, uint32_t row,
+				 const struct dt_conditions *c, const struct dt_kernel_sums *sums,
+				 double ticks_per_ns);
 void dt_bpf_choosing_end(void *ctx);
 uint64_t dt_bpf_choosing_waits(void *ctx, uint64_t now_ns, bool end);
 const struct dt_record *dt_bpf_choosing_take(void *ctx, size_t *n);
 bool dt_bpf_choosing_left(void *ctx, size_t i, struct dt_left_out_row *row);
+void dt_bpf_sums_take(void *ctx, const struct dt_kernel_summed *to, bool end);
+
+/* Makes the condition that the programs have. */
+struct dt_bpf_condition dt_bpf_condition_of(const struct dt_condition *c);
+/* Tells the programs what the sums want of the calls of a function, the n-th that is chosen among.
+ * False: they can not be told. */
+bool dt_bpf_sums_tell(struct dt_kernel_bpf *k, struct dt_bpf_told *f, uint32_t n,
+		      const struct dt_kernel_sums *sums);
 
 /* Loads the programs and attaches them; nothing is recorded yet. */
 int dt_bpf_programs_load(struct dt_kernel_bpf *k, struct dt_error *e);

@@ -249,7 +249,8 @@ int dt_kernel_bpf_open(struct dt_kernel_source *s, const struct dt_kernel_wanted
 							dt_bpf_choosing_end,
 							dt_bpf_choosing_waits,
 							dt_bpf_choosing_take,
-							dt_bpf_choosing_left};
+							dt_bpf_choosing_left,
+							dt_bpf_sums_take};
 	struct dt_kernel_bpf *k;
 
 	if (dt_bpf_load(e) < 0 || dt_kernel_names_types(names, e) < 0)

@@ -20,7 +20,8 @@ struct dt_kernel_only {
 /* Reads numbers of processes that run, with commas between them. -1 and an error: then there are
  * none. */
 int dt_kernel_only_read(struct dt_kernel_only *o, const char *words, struct dt_error *e);
-/* Has all of them recorded, and the children that they make from now on. */
+/* Has all of them recorded, their children, the children of these, and those that they make from
+ * now on. */
 int dt_kernel_only_watch(const struct dt_kernel_only *o, struct dt_kernel *k, struct dt_error *e);
 /* Have all of them ended? False: there are none. */
 bool dt_kernel_only_ended(const struct dt_kernel_only *o);

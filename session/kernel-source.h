@@ -12,6 +12,7 @@
 #include "core/record.h"
 #include "filter/conditions.h"
 #include "session/kernel-names.h"
+#include "session/kernel-sums.h"
 #include "session/kernel-tracepoints.h"
 #include "store/store.h"
 
@@ -32,13 +33,14 @@ struct dt_kernel_source_ops {
 	void (*note)(void *ctx, char *text, size_t size);
 	size_t (*stack)(void *ctx, uint32_t id, uint64_t *address, size_t most);
 	/* Choosing among calls where they are made; NULL: all are recorded. As the functions
-	 * dt_kernel_choose(), _choose_end(), _waits(), _late() and _left(). */
-	void (*choose)(void *ctx, uint64_t pc, uint32_t row, const struct dt_conditions *c,
-		       double ticks_per_ns);
+	 * dt_kernel_choose(), _choose_end(), _waits(), _late(), _left() and _sums(). */
+	const char *(*choose)(void *ctx, uint64_t pc, uint32_t row, const struct dt_conditions *c,
+			      const struct dt_kernel_sums *sums, double ticks_per_ns);
 	void (*choose_end)(void *ctx);
 	uint64_t (*waits)(void *ctx, uint64_t now_ns, bool end);
 	const struct dt_record *(*late)(void *ctx, size_t *n);
 	bool (*left)(void *ctx, size_t i, struct dt_left_out_row *row);
+	void (*sums)(void *ctx, const struct dt_kernel_summed *to, bool end);
 };
 
 struct dt_kernel_source {
@@ -54,9 +56,10 @@ struct dt_kernel_wanted {
 	bool everybody;
 	uint64_t cgroup; /* of these only those of this control group; 0: all */
 	const struct dt_kernel_tracepoints *tracepoints; /* of the kernel itself */
-	bool threads; /* record which thread runs where, and who woke it */
-	bool chooses; /* dt_kernel_choose() will be called */
-	bool in_use;  /* of BPF: the module's device is in use */
+	bool threads;  /* record which thread runs where, and who woke it */
+	bool chooses;  /* dt_kernel_choose() will be called, */
+	unsigned sums; /* with sums, that have so many rows at most; 0: without */
+	bool in_use;   /* of BPF: the module's device is in use */
 };
 
 /* The module's device is another session's, or is used by hand. */

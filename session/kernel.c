@@ -85,7 +85,7 @@ static int open_source(struct dt_kernel *k, const struct dt_kernel_wanted *w, st
 
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
 				 bool everybody, uint64_t cgroup, bool threads, bool chooses,
-				 struct dt_error *e)
+				 unsigned sums, struct dt_error *e)
 {
 	struct dt_kernel *k = calloc(1, sizeof(*k));
 	struct dt_kernel_wanted wanted = {
@@ -96,6 +96,7 @@ struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned 
 		.cgroup = cgroup,
 		.threads = threads,
 		.chooses = chooses,
+		.sums = sums,
 	};
 
 	if (!k || !(k->points = dt_kernel_points_new())) {
@@ -208,11 +209,13 @@ size_t dt_kernel_stack(const struct dt_kernel *k, uint32_t number, uint64_t *add
 		       : 0;
 }
 
-void dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row, const struct dt_conditions *c,
-		      double ticks_per_ns)
+const char *dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row,
+			     const struct dt_conditions *c, const struct dt_kernel_sums *sums,
+			     double ticks_per_ns)
 {
 	if (k->source.ops->choose)
-		k->source.ops->choose(k->source.ctx, pc, row, c, ticks_per_ns);
+		return k->source.ops->choose(k->source.ctx, pc, row, c, sums, ticks_per_ns);
+	return sums ? "devtrace's module records it" : NULL;
 }
 
 void dt_kernel_choose_end(struct dt_kernel *k)
@@ -235,6 +238,12 @@ const struct dt_record *dt_kernel_late(struct dt_kernel *k, size_t *n)
 bool dt_kernel_left(struct dt_kernel *k, size_t i, struct dt_left_out_row *row)
 {
 	return k->source.ops->left && k->source.ops->left(k->source.ctx, i, row);
+}
+
+void dt_kernel_sums(struct dt_kernel *k, const struct dt_kernel_summed *to, bool end)
+{
+	if (k->source.ops->sums)
+		k->source.ops->sums(k->source.ctx, to, end);
 }
 
 bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s)

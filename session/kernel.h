@@ -15,6 +15,7 @@
 #include "core/record.h"
 #include "filter/conditions.h"
 #include "session/kernel-names.h"
+#include "session/kernel-sums.h"
 #include "session/kernel-tracepoints.h"
 #include "store/store.h"
 
@@ -25,12 +26,13 @@ struct dt_kernel; /* dt_kernel_take() is called by one thread, everything else b
  * none). everybody: records all processes, not only those given to dt_kernel_watch(), with cgroup
  * those of this control group, by BPF (0: all). threads:
  * which thread runs where is recorded, and who woke it (bpf/record.h), by BPF. chooses:
- * dt_kernel_choose() will be called. Returns NULL and an
- * error when somebody else uses the device, or when there is none and BPF can not be used.
+ * dt_kernel_choose() will be called; sums: with sums, of so many rows at most (0: without). Returns
+ * NULL and an error when somebody else uses the device, or when there is none and BPF can not be
+ * used.
  */
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
 				 bool everybody, uint64_t cgroup, bool threads, bool chooses,
-				 struct dt_error *e);
+				 unsigned sums, struct dt_error *e);
 /* Returns who records: "module" or "bpf". */
 const char *dt_kernel_source_name(const struct dt_kernel *k);
 /* Are the times of its records of the clock of the core that they were made on? Else they are of
@@ -80,10 +82,12 @@ int dt_kernel_written(const struct dt_kernel *k, unsigned core, uint64_t *record
 /*
  * Choosing among calls where they are made: of the function at pc, which the table `function' has
  * in that row, only those calls are recorded from now on of which these conditions are true. The
- * source may not do that, or not for all. By the recorder thread, as all of these.
+ * source may not do that, or not for all. sums: what is left out is summed up by these; NULL: it is
+ * not. Returns NULL, or why it is not. By the recorder thread, as all of these.
  */
-void dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row, const struct dt_conditions *c,
-		      double ticks_per_ns);
+const char *dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row,
+			     const struct dt_conditions *c, const struct dt_kernel_sums *sums,
+			     double ticks_per_ns);
 /* All calls are recorded that begin from now on, and of others the ends. */
 void dt_kernel_choose_end(struct dt_kernel *k);
 /*
@@ -98,6 +102,9 @@ const struct dt_record *dt_kernel_late(struct dt_kernel *k, size_t *n);
 /* Gives what was left out of the i-th function since it was asked last. False: there are not so
  * many. */
 bool dt_kernel_left(struct dt_kernel *k, size_t i, struct dt_left_out_row *row);
+/* Gives what has been summed up since it was asked last. end: nothing is recorded any more, and the
+ * calls that are open are given, too, once. */
+void dt_kernel_sums(struct dt_kernel *k, const struct dt_kernel_summed *to, bool end);
 
 /* Tells whether pc is an address of the kernel. */
 static inline bool dt_kernel_address(uint64_t pc)

@@ -35,7 +35,7 @@ struct dt_results {
 	uint64_t stop_ns;    /* the longest time for which a process's threads were stopped, ns */
 	/* the most sites that were switched in one process, and the time that this took, ns */
 	uint64_t switched, switch_ns;
-	char note[256];	     /* something the user should know */
+	char note[512];	     /* something the user should know */
 	char broken[256];    /* numbers of the rings whose positions a program has overwritten */
 	char domains[192];   /* user ids of the domains, in order, if there were several */
 	unsigned cores;	     /* of the machine */

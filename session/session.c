@@ -171,8 +171,12 @@ static int self_test(unsigned cores, struct dt_costs *costs, struct dt_error *e)
 static void note_kernel(struct dt_session *s)
 {
 	char note[sizeof(s->results.note)];
+	size_t at;
 
 	dt_kernel_note(s->kernel, note, sizeof(note));
+	at = strlen(note);
+	if (s->sieve && s->ending && at)
+		dt_sieve_early_note(s->sieve, note + at, sizeof(note) - at);
 	/* at the end other things may have come up; what it said itself is replaced */
 	if (note[0] && (!s->ending || !s->results.note[0] ||
 			strncmp(note, s->results.note, strlen("the kernel")) == 0))
@@ -191,7 +195,7 @@ static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
 		return -1;
 	s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores,
 				   o->everybody && !o->pids, cgroup, o->wakers,
-				   dt_sieve_chooses_early(o), e);
+				   dt_sieve_chooses_early(o), dt_sieve_early_rows(o), e);
 	if (!s->kernel)
 		goto fail;
 	if (dt_kernel_only_watch(&s->kernel_only, s->kernel, e) < 0) {

@@ -6,8 +6,9 @@
 
 #include "store/sums.h"
 
-size_t dt_sieve_items(const struct dt_sieve *v)
+size_t dt_sieve_items(struct dt_sieve *v)
 {
+	dt_sieve_early_sums(v);
 	return v->words.n;
 }
 
@@ -100,6 +101,7 @@ int dt_sieve_add(struct dt_sieve *v, const char *name, int signal, const char *w
 		dt_sums_remove(v->sums, w->n - 1);
 		goto fail;
 	}
+	dt_sieve_early_end(v); /* the kernel does not know of it */
 	add_to_notes(v);
 	dt_sieve_sums_texts(v);
 	w->changes++;
@@ -124,6 +126,8 @@ int dt_sieve_add_snapshot(struct dt_sieve *v, const char *file, const char *word
 int dt_sieve_remove(struct dt_sieve *v, size_t i, struct dt_error *e)
 {
 	remove_from_notes(v, i);
+	dt_sieve_early_sums(v);
+	dt_sieve_early_removed(v, i);
 	dt_sums_remove(v->sums, i);
 	dt_sieve_words_remove(&v->words, i);
 	v->words.changes++;
@@ -133,6 +137,7 @@ int dt_sieve_remove(struct dt_sieve *v, size_t i, struct dt_error *e)
 
 int dt_sieve_clear(struct dt_sieve *v, size_t i, struct dt_error *e)
 {
+	dt_sieve_early_sums(v);
 	dt_sums_clear(v->sums, i);
 	v->words.at[i].acted = false;
 	v->words.changes++;

@@ -210,11 +210,20 @@ struct dt_sieve {
 	struct dt_sieve_counts counts;
 	struct dt_sums *sums; /* NULL: none */
 	struct dt_sieve_words words;
-	bool triggers;	   /* some of them are triggers */
-	bool one_rule;	   /* all calls are written, or none: nothing can be left out wrongly */
-	bool early;	   /* the kernel leaves calls out, too */
-	bool requests;	   /* the filter chooses whole requests */
-	bool filter_texts; /* the filter has conditions on texts */
+	bool triggers;	 /* some of them are triggers */
+	bool one_rule;	 /* all calls are written, or none: nothing can be left out wrongly */
+	bool early;	 /* the kernel leaves calls out, too, */
+	bool early_sums; /* and sums them up */
+	size_t early_sum[DT_SUMS_MOST]; /* by the kernel's number of a sum: 1 + its place; 0: it is
+					   gone */
+	uint8_t *early_plan;		/* by row: what the kernel is to do has been decided */
+	uint32_t early_planned;
+	uint64_t early_calls;	 /* that it has left out */
+	uint64_t early_recorded; /* functions whose calls it does not sum up, */
+	char early_why[96];	 /* the first time because of this */
+	uint64_t early_others;	 /* calls for which it had no row */
+	bool requests;		 /* the filter chooses whole requests */
+	bool filter_texts;	 /* the filter has conditions on texts */
 	struct sieve_asker asker[1 + DT_SUMS_MOST];
 	struct dt_call
 		call; /* what the filter is being asked about; what a sieve never knows is 0 */
@@ -277,8 +286,12 @@ void dt_sieve_early_tell(struct dt_sieve *v, const struct dt_record *r,
 			 const struct dt_store_place *at);
 /* The words are others now: it does not choose any more. */
 void dt_sieve_early_end(struct dt_sieve *v);
-/* Adds what it has left out. */
-void dt_sieve_early_count(struct dt_sieve *v);
+/* Adds what it has left out, and summed up. end: nothing is recorded any more. */
+void dt_sieve_early_count(struct dt_sieve *v, bool end);
+/* Adds what it has summed up. */
+void dt_sieve_early_sums(struct dt_sieve *v);
+/* The i-th sum has been taken away. */
+void dt_sieve_early_removed(struct dt_sieve *v, size_t i);
 
 /* ---- sieve-requests.c ---- */
 

@@ -199,6 +199,7 @@ void dt_sieve_free(struct dt_sieve *v)
 	for (uint32_t i = VERDICT_FIRST; i < v->verdicts; i++)
 		dt_sieve_request_decided(v, i);
 	free(v->left);
+	free(v->early_plan);
 	free(v->lane);
 	free(v->verdict);
 	free(v->unused);
@@ -473,7 +474,7 @@ int dt_sieve_run(struct dt_sieve *v, uint64_t until, bool end, struct dt_sieve_l
 		return -1;
 	if (end) {
 		dt_sieve_finish(v);
-		dt_sieve_early_count(v);
+		dt_sieve_early_count(v, true);
 	}
 	if (v->now > v->clock)
 		v->clock = v->now;
@@ -520,7 +521,9 @@ int dt_sieve_account(struct dt_sieve *v, enum dt_sieve_when when, struct dt_erro
 	char text[32];
 
 	if (when != DT_SIEVE_RUNNING)
-		dt_sieve_early_count(v);
+		dt_sieve_early_count(v, false);
+	else if (v->sums && dt_sieve_sums_due(v))
+		dt_sieve_early_sums(v);
 	for (uint32_t i = 0; i < v->lefts; i++)
 		if (v->left[i].changed) {
 			if (dt_store_left_out(store, &v->left[i].row, e))

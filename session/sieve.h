@@ -62,6 +62,10 @@ int dt_sieve_insert(struct dt_sieve *v, unsigned core, const struct dt_record *r
 /* Returns whether a session with these options can have the kernel leave calls out before they are
  * recorded: session/sieve-early.c. */
 bool dt_sieve_chooses_early(const struct dt_options *o);
+/* Returns how many rows of sums the kernel needs for that; 0: it sums nothing up. */
+unsigned dt_sieve_early_rows(const struct dt_options *o);
+/* Writes where calls of the kernel were summed up, behind "; "; "": there is nothing to say. */
+void dt_sieve_early_note(const struct dt_sieve *v, char *text, size_t size);
 
 /* Where the records go in a session without a file, and how many entries and exits were left out.
  */
@@ -140,7 +144,7 @@ struct dt_sieve_item {
 };
 
 /* Returns how many there are; and one of them, whose texts are valid until the list changes. */
-size_t dt_sieve_items(const struct dt_sieve *v);
+size_t dt_sieve_items(struct dt_sieve *v);
 struct dt_sieve_item dt_sieve_item(const struct dt_sieve *v, size_t i);
 
 /* Adds one. Calls count that begin from then on. name NULL: a sum gets a number. Returns -1 and an

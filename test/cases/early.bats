@@ -64,7 +64,7 @@ recorded() {
 # both WORDS READS POLLS: the records of both ways are the same, those of so many reads and polls
 both() {
 	devtrace record -k'__x64_sys_*' -F main --filter "$1" -o early.db ./reads
-	devtrace record -k'__x64_sys_*' -F main --filter "$1" --sum count -o late.db ./reads
+	devtrace record -k'__x64_sys_*' -F main --filter "$1" --sum 'count by depth' -o late.db ./reads
 	recorded late.db | grep "${recorded_of:-.}" >late.txt
 	recorded early.db | grep "${recorded_of:-.}" >early.txt
 	diff early.txt late.txt

@@ -140,6 +140,62 @@ turn() {
 	for f in program pid filter all; do devtrace check $f.db; done
 }
 
+@test "children that are there when a session begins" {
+	cat >tree.c <<-'END'
+		#include <sys/syscall.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+
+		static void calls(int n)
+		{
+			while (access("go", F_OK) < 0)
+				usleep(20000);
+			for (int i = 0; i < n; i++)
+				syscall(SYS_getppid);
+		}
+
+		/* a process, its child and the child of that; that makes one more when all begin */
+		int main(void)
+		{
+			if (!fork()) {
+				if (!fork()) {
+					calls(1000);
+					if (!fork()) {
+						calls(3);
+						return 0;
+					}
+					wait(NULL);
+					return 0;
+				}
+				calls(200);
+				wait(NULL);
+				return 0;
+			}
+			calls(40);
+			wait(NULL);
+			return 0;
+		}
+	END
+	gcc -O1 -o tree tree.c
+	rm -f go
+	./tree &
+	program=$!
+	all=$program
+	sleep 0.3
+	devtrace attach -k'__x64_sys_getppid' --pid=$program -o tree.db 2>tree.err &
+	a=$!
+	all="$program $a"
+	begun $a
+	sleep 0.5
+	: >go
+	wait $program
+	wait $a
+	cat tree.err
+	all=
+	[ "$(records tree.db __x64_sys_getppid)" = 1243,1243 ]
+	[ "$(devtrace sql --csv --no-header tree.db "SELECT count(DISTINCT thread) FROM records WHERE function = '__x64_sys_getppid'" | tr -d '\r')" = 4 ]
+}
+
 @test "processes that are not there, and words that are none" {
 	all=
 	for words in 0 '' x 1,x 1, 99999999 4194304; do

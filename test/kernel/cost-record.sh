@@ -4,6 +4,7 @@
 # What `devtrace record -k' costs a program in the kernel, by the module and by BPF: instructions, which QEMU
 # counts (-icount), so the numbers are the same each time. One core. One line each: instructions for each call of
 # a function of which entry and exit are recorded, and what recorded it.
+# What it costs where the calls are summed up in the kernel (--sum), and none is recorded.
 # And what -S and --wakers cost a wake-up over a pipe, with the switches to the other process and back.
 # usage: cost-record.sh [6.1|6.12]
 set -euo pipefail
@@ -61,7 +62,21 @@ for option in -S --wakers; do
 	v=$(rounds $option)
 	[ -n "$v" ] && echo "COST $(((v - none2) / 2000)) $option: a wake-up and the switch to who is woken" || sed 's/^/COST - /' /tmp/err
 done
+# sum PATTERN WORDS WHAT: the same where BPF sums calls up
+sum() {
+	v=$(devtrace record -k"$1" -F main --sum "$2" -o /tmp/c.db reads pauses 2>/tmp/err | sed -n 's/READS //p')
+	if [ -n "$v" ] && grep -q 'summed up in the kernel' /tmp/err; then
+		echo "COST $(((v - none) / 1000)) BPF, --sum '$2': $3"
+	else
+		sed 's/^/COST - /' /tmp/err
+	fi
+}
 both BPF
+for words in 'count by function' 'hist(time) by function'; do
+	sum ksys_read "$words" 'a function'
+	sum __x64_sys_read "$words" 'a system call'
+	sum syscall:read "$words" 'a system call in full'
+done
 insmod /devtrace.ko
 both module
 poweroff -f

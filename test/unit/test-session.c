@@ -41,14 +41,16 @@ static void (*fill)(struct dt_session *s, struct dt_kernel *k, int64_t ahead) = 
 
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
 				 bool everybody, uint64_t cgroup, bool threads, bool chooses,
-				 struct dt_error *e)
+				 unsigned sums, struct dt_error *e)
 {
 	return NULL;
 }
 
-void dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row, const struct dt_conditions *c,
-		      double ticks_per_ns)
+const char *dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row,
+			     const struct dt_conditions *c, const struct dt_kernel_sums *sums,
+			     double ticks_per_ns)
 {
+	return NULL;
 }
 
 void dt_kernel_choose_end(struct dt_kernel *k)
@@ -69,6 +71,10 @@ const struct dt_record *dt_kernel_late(struct dt_kernel *k, size_t *n)
 bool dt_kernel_left(struct dt_kernel *k, size_t i, struct dt_left_out_row *row)
 {
 	return false;
+}
+
+void dt_kernel_sums(struct dt_kernel *k, const struct dt_kernel_summed *to, bool end)
+{
 }
 
 size_t dt_kernel_stack(const struct dt_kernel *k, uint32_t number, uint64_t *address, size_t most)

@@ -203,7 +203,7 @@ left_in() {
 words() {
 	devtrace record -k"$few" -F main -F ask --filter "$1" -o /tmp/e.db /bin/io >/tmp/traced 2>/tmp/err || cat /tmp/err >&2
 	cmp /tmp/alone /tmp/traced
-	devtrace record -k"$few" -F main -F ask --filter "$1" --sum count -o /tmp/l.db /bin/io >/tmp/traced 2>/tmp/err
+	devtrace record -k"$few" -F main -F ask --filter "$1" --sum 'count by depth' -o /tmp/l.db /bin/io >/tmp/traced 2>/tmp/err
 	for way in e l; do
 		devtrace check /tmp/$way.db >/tmp/check
 		grep -q ' 0 lost' /tmp/check
@@ -238,6 +238,54 @@ case_check_bpf_leaves_calls_out() {
 	grep -q ' 0 lost' /tmp/check
 	n=$(left_in /tmp/e.db | sed -n 's/^vfs_read //p')
 	# the loader reads each library's beginning
+	[ "$n" -ge 20000 ]
+	[ "$n" -lt 20010 ]
+	is "$(hooked)" 0
+	load
+}
+
+# summed WORDS...: has io make these sums in the kernel, and by the recorder: their tables are the same
+summed() {
+	sums=
+	for words; do sums="$sums --sum=$(echo "$words" | tr ' ' '_')"; done
+	set --
+	for words in $sums; do set -- "$@" "$(echo "$words" | tr '_' ' ')"; done
+	devtrace record -k"$patterns" -F main -F ask "$@" -o /tmp/e.db /bin/io >/tmp/traced 2>/tmp/err.e
+	cmp /tmp/alone /tmp/traced
+	devtrace record -k"$patterns" -F main -F ask "$@" --sum='count by depth' -o /tmp/l.db /bin/io >/tmp/traced 2>/tmp/err.l
+	cat /tmp/err.e /tmp/err.l
+	grep -q 'the kernel does not know .depth.' /tmp/err.l
+	for way in e l; do
+		devtrace check /tmp/$way.db >/tmp/check
+		grep -q ' 0 lost' /tmp/check
+		devtrace sum -n 100000 /tmp/$way.db | awk '/^count by depth$/ {exit} 1' | grep -v '^$\|wait4\|exit_group\|set_tid_address\|clone' | sort >/tmp/sums.$way
+		left_in /tmp/$way.db | grep -v 'exit_group\|wait4' >/tmp/left.$way
+	done
+	diff /tmp/sums.e /tmp/sums.l >&2
+	diff /tmp/left.e /tmp/left.l >&2
+}
+
+case_check_bpf_sums_calls_up() {
+	unload
+	/bin/io >/tmp/alone
+	patterns='vfs_read vfs_write'
+	summed 'count by function' 'sum(result) by function' 'hist(result) by function' 'sum(count) by function if count=64'
+	is "$(devtrace sum -n 100 /tmp/e.db | awk '/^sum.count. by function if/ {on = 1} on && /vfs_write$/ {print $1, $2}')" '6 384'
+	# functions in system calls, and these themselves
+	patterns="$few"
+	summed 'count by function, result' 'hist(result) by function if count=64' 'count by function, error' 'count by function if failed'
+	# a long loop: what is summed up is in no ring
+	: >/tmp/go
+	devtrace record -k'syscall:pread64' -F main --sum 'count by arg3, result' --sum 'hist(time)' -o /tmp/e.db /bin/io busy 20000 /tmp/go 2>/tmp/err
+	cat /tmp/err
+	grep -q 'calls were summed up in the kernel' /tmp/err
+	devtrace sum /tmp/e.db
+	is "$(devtrace sum /tmp/e.db | awk '$2 == 1 && $3 == 1 && NF == 3 {print $1}')" 20000
+	# where functions have programs of their own, these do not choose
+	devtrace record -k'vfs_read' -F main --sum 'count by result if vfs_read' -o /tmp/e.db /bin/io busy 20000 /tmp/go 2>/tmp/err
+	cat /tmp/err
+	grep -q 'calls were summed up in the kernel\|no kprobe.multi' /tmp/err
+	n=$(devtrace sum /tmp/e.db | awk '$2 == 1 && NF == 2 {print $1}')
 	[ "$n" -ge 20000 ]
 	[ "$n" -lt 20010 ]
 	is "$(hooked)" 0
