@@ -182,7 +182,7 @@ static uint64_t original(const struct dt_probes *p, uint64_t ip)
 		const struct window *w = &p->window[i];
 
 		if (ip >= w->at && ip < w->copy) /* in an entry's hook: the window has not begun */
-			return w->start;
+			return ip - w->at < DT_HOOK_CALL_BEGUN ? w->start : 0;
 		if (ip >= w->copy && ip < w->end)
 			return dt_moved_back(p->moved + w->first_moved, w->moved, w->start, w->copy,
 					     ip);

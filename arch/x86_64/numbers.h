@@ -5,7 +5,10 @@
 #define DT_ARCH_X86_64_NUMBERS_H
 
 #define DT_TRACES 1 /* whether programs can be traced on this processor, or traces only read */
-#define DT_PROBES 1 /* whether functions without sleds, and instructions, can be hooked */
+#define DT_PROBES 1 /* whether functions without sleds can be hooked */
+#define DT_POINTS 1 /* whether single instructions can be */
+#define DT_SEARCH 1 /* whether functions are found that neither symbols nor unwind tables name */
+#define DT_USER_TOP 0x7fffffffffffull /* the highest address of a program, with 47 bits */
 
 /* arch/area.h */
 #define DT_AREA_TOP 0x7fff0000ull /* the area ends below this address */
@@ -63,10 +66,12 @@
 #define DT_GATE_MOVED 31 /* most bytes of instructions that a gate can hold */
 
 /* arch/hook-call.h */
-#define DT_HOOK_CALL	 5    /* bytes; the hook records the address after them as pc */
-#define DT_HOOK_CALL_POP 5    /* bytes of dt_hook_call_pop() */
-#define DT_HOOK_CALL_OFF 0xeb /* its first byte: a jump over the rest */
-#define DT_HOOK_CALL_ON	 0xe8 /* its first byte: a call */
+#define DT_HOOK_CALL	   5	/* bytes; the hook records the address after them as pc */
+#define DT_HOOK_CALL_REST  0	/* bytes that follow them */
+#define DT_HOOK_CALL_BEGUN 5	/* up to here nothing has been changed */
+#define DT_HOOK_CALL_POP   5	/* bytes of dt_hook_call_pop() */
+#define DT_HOOK_CALL_OFF   0xeb /* its first byte: a jump over the rest */
+#define DT_HOOK_CALL_ON	   0xe8 /* its first byte: a call */
 
 /* arch/plan.h */
 /* How far a jump leads, in bytes: what its 32 bits can say, less some margin. Of that, how far a
