@@ -8,6 +8,8 @@
 #define DT_PROBES 1 /* whether functions without sleds can be hooked */
 #define DT_POINTS 0 /* whether single instructions can be */
 #define DT_SEARCH 0 /* whether functions are found that neither symbols nor unwind tables name */
+/* whether an address that is taken inside a function without a switch is called: in _start, main's */
+#define DT_TAKEN_ENTERS 1
 #define DT_USER_TOP 0xffffffffffffull /* the highest address of a program, with 48 bits */
 
 /* arch/area.h */
@@ -39,7 +41,7 @@
 /* arch/hook-call.h */
 #define DT_HOOK_CALL	   12	/* bytes; the hook records the address after them as pc */
 #define DT_HOOK_CALL_REST  4	/* bytes that follow them */
-#define DT_HOOK_CALL_BEGUN 8	/* up to here nothing has been changed */
+#define DT_HOOK_CALL_BEGUN 8	/* from here on something is on the stack */
 #define DT_HOOK_CALL_POP   4	/* bytes of dt_hook_call_pop() */
 #define DT_HOOK_CALL_OFF   0x04 /* lowest byte of its first branch: over all of it, */
 #define DT_HOOK_CALL_ON	   0x01 /* or into it */

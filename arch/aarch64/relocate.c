@@ -229,11 +229,15 @@ int dt_relocate(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t fr
 			 .hook_end = hook + hooks,
 			 .m = m,
 			 .e = e};
+	struct dt_fixes *fixes = o->fixes;
+	int rc;
 
-	if (pass(&v, code, size))
-		return -1;
+	/* what is noted of the first pass would be noted twice */
+	o->fixes = NULL;
+	rc = pass(&v, code, size);
+	o->fixes = fixes;
 	v.mapped = true;
-	return pass(&v, code, size);
+	return rc ? rc : pass(&v, code, size);
 }
 
 /* Of a plain br only: what braa and its like jump to is not all of the register. */

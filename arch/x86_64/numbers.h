@@ -8,6 +8,8 @@
 #define DT_PROBES 1 /* whether functions without sleds can be hooked */
 #define DT_POINTS 1 /* whether single instructions can be */
 #define DT_SEARCH 1 /* whether functions are found that neither symbols nor unwind tables name */
+/* whether an address that is taken inside a function without a switch is called: in _start, main's */
+#define DT_TAKEN_ENTERS 0
 #define DT_USER_TOP 0x7fffffffffffull /* the highest address of a program, with 47 bits */
 
 /* arch/area.h */
@@ -68,7 +70,7 @@
 /* arch/hook-call.h */
 #define DT_HOOK_CALL	   5	/* bytes; the hook records the address after them as pc */
 #define DT_HOOK_CALL_REST  0	/* bytes that follow them */
-#define DT_HOOK_CALL_BEGUN 5	/* up to here nothing has been changed */
+#define DT_HOOK_CALL_BEGUN ~0ull /* an entry's leaves nothing on the stack but while it is called */
 #define DT_HOOK_CALL_POP   5	/* bytes of dt_hook_call_pop() */
 #define DT_HOOK_CALL_OFF   0xeb /* its first byte: a jump over the rest */
 #define DT_HOOK_CALL_ON	   0xe8 /* its first byte: a call */

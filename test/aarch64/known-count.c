@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "known.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#ifndef PROT_BTI
+#define PROT_BTI 0x10
+#endif
 
 static long counts[KNOWN];
 extern const char __executable_start[], etext[];
@@ -33,6 +39,17 @@ void code_keep(void)
 {
 	copy = malloc((size_t)(etext - __executable_start));
 	memcpy(copy, __executable_start, (size_t)(etext - __executable_start));
+}
+
+void code_guard(int on)
+{
+	size_t page = 4096, size = (size_t)(etext - __executable_start);
+
+	if (mprotect((void *)(uintptr_t)__executable_start, (size + page - 1) & -page,
+		     PROT_READ | PROT_EXEC | (on ? PROT_BTI : 0))) {
+		perror("mprotect");
+		exit(1);
+	}
 }
 
 int code_is_same(void)

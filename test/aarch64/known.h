@@ -14,4 +14,7 @@ void count_print(void);
 void code_keep(void);
 int code_is_same(void);
 
+/* Has the processor enforce landing pads (bti) in the program's own code, or not. */
+void code_guard(int on);
+
 #endif
