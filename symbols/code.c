@@ -323,6 +323,35 @@ static void link_of(struct reader *r, struct dt_code_function *f, const struct d
 	}
 }
 
+/*
+ * Looks whether a jump leads to a veneer, as linkers make them for faults of processors: the
+ * instruction that should stand behind it, or in its place, and a jump back behind it. Such code
+ * goes on, and no function is left (linked with --fix-cortex-a53-843419).
+ */
+static bool leads_around(const struct dt_code *c, const struct dt_insn *in)
+{
+	uint64_t at = in->target + DT_CODE_STEP;
+	const struct dt_code_region *g = dt_code_text_at(c, at);
+	struct dt_insn back;
+
+	return DT_VENEERS && in->kind == DT_INSN_JUMP && g &&
+	       dt_code_function_at(c, at) == c->functions &&
+	       dt_insn_decode(&back, g->bytes + (at - g->low), g->high - at, at) &&
+	       back.kind == DT_INSN_JUMP && back.target == in->address + DT_CODE_STEP;
+}
+
+/* Looks whether this jump is the one at the end of a veneer. */
+static bool leads_back(const struct dt_code *c, const struct dt_insn *in)
+{
+	uint64_t at = in->target - DT_CODE_STEP;
+	const struct dt_code_region *g = dt_code_text_at(c, at);
+	struct dt_insn to;
+
+	return DT_VENEERS && in->kind == DT_INSN_JUMP && g &&
+	       dt_insn_decode(&to, g->bytes + (at - g->low), g->high - at, at) &&
+	       to.kind == DT_INSN_JUMP && to.target == in->address - DT_CODE_STEP;
+}
+
 static void decode_function(struct reader *r, size_t index)
 {
 	struct dt_code_function *f = &r->c->function[index];
@@ -347,6 +376,8 @@ static void decode_function(struct reader *r, size_t index)
 		}
 		region->mark[at - region->low] |= DT_CODE_INSN;
 		dt_insn_follow(&seen, &in);
+		if (leads_around(r->c, &in))
+			in.kind = DT_INSN_PLAIN;
 		if (before.kind == DT_INSN_NOP && dt_insn_calls(&in) && before.address == f->start)
 			dt_code_set_trouble(f, DT_TROUBLE_BEHIND, at);
 		f->points = f->points || dt_insn_points(&in);
@@ -401,7 +432,9 @@ static void decode_gap(struct reader *r, const struct dt_code_region *region, ui
 		dt_insn_follow(&seen, &in);
 		r->c->left += in.kind == DT_INSN_NOP || !*code ? 0 : in.length;
 		if (dt_insn_direct(&in))
-			dt_code_set_mark(r->c, in.target, DT_CODE_HARD | DT_CODE_CALLED);
+			dt_code_set_mark(r->c, in.target,
+					 DT_CODE_HARD |
+						 (leads_back(r->c, &in) ? 0 : DT_CODE_CALLED));
 		if (dt_insn_makes_address(&in))
 			dt_code_take_address(r, in.memory, true);
 		else

@@ -3,7 +3,7 @@
  * What instructions tell of addresses, and of the flow of control. An address takes two of them
  * (adrp, and an add of the rest), and a jump through a table some five, of which the last ones are
  * looked at: the compiler may have put others between. They are followed in the order of addresses,
- * whatever leads to them.
+ * up to what does not go on there, whatever else leads to them.
  */
 #include "arch/insn.h"
 
@@ -76,8 +76,14 @@ void dt_insn_follow(struct dt_insn_seen *s, struct dt_insn *in)
 {
 	uint32_t w = in->word, d = w & 31;
 
-	if (in->kind == DT_INSN_JUMP_INDIRECT) {
+	if (in->kind == DT_INSN_JUMP_INDIRECT)
 		in->looks = looks(s, w >> 5 & 31);
+	if (dt_insn_ends(in)) {
+		*s = (struct dt_insn_seen){.how = {0}};
+	} else if (dt_insn_calls(in)) {
+		for (unsigned i = 0; i < ZERO; i++)
+			if (DT_INSN_LOST >> i & 1)
+				s->how[i] = BY_OTHERS;
 	} else if (in->form == DT_INSN_ADRP && d != ZERO) {
 		s->how[d] = BY_PAGE;
 		s->page[d] = in->memory;

@@ -8,6 +8,7 @@
 #define DT_PROBES 1 /* whether functions without sleds can be hooked */
 #define DT_POINTS 0 /* whether single instructions can be */
 #define DT_SEARCH 0 /* whether functions are found that neither symbols nor unwind tables name */
+#define DT_VENEERS 1 /* whether linkers put instructions elsewhere, with a jump there and back */
 /* whether an address that is taken inside a function without a switch is called: in _start, main's */
 #define DT_TAKEN_ENTERS 1
 #define DT_USER_TOP 0xffffffffffffull /* the highest address of a program, with 48 bits */

@@ -11,7 +11,7 @@
  *
  * What has no window is refused with its function: exclusives (nothing may come between a load and
  * its store), what traps, a system call where a function begins (a thread would wait in the
- * trampoline), and words that others read as data.
+ * trampoline), words that others read as data, and what returns by another register than x30.
  */
 #include "arch/plan.h"
 
@@ -158,6 +158,17 @@ static uint8_t site_kind(const struct dt_exit *x)
 	return kind[x->kind];
 }
 
+/*
+ * Looks whether it returns through another register than x30. Then the function may call others with
+ * nothing of its own on the stack, so that these calls could not be told from its own: both have
+ * the same stack pointer (libc's rawmemchr).
+ */
+static bool returns_elsewhere(const struct dt_insn *in)
+{
+	return in->kind == DT_INSN_RETURN && (in->word & 0xfffffc1f) == 0xd65f0000 &&
+	       (in->word >> 5 & 31) != 30;
+}
+
 /* Adds the exits, but those at `first'; only: that one alone. */
 static bool plan_exits(struct work *w, uint64_t first, bool only, struct dt_plan_function *f)
 {
@@ -171,6 +182,11 @@ static bool plan_exits(struct work *w, uint64_t first, bool only, struct dt_plan
 			if (!decode(w, x->address, &in) || !is_movable(w, &in)) {
 				refuse(f, DT_REFUSED_IMMOVABLE, x->address,
 				       "an instruction there cannot be moved");
+				return false;
+			}
+			if (returns_elsewhere(&in)) {
+				refuse(f, DT_REFUSED_SPECIAL, x->address,
+				       "it keeps its return address in a register other than x30");
 				return false;
 			}
 			add_site(w, x->address, site_kind(x), x->address, !only);

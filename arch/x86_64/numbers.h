@@ -8,6 +8,7 @@
 #define DT_PROBES 1 /* whether functions without sleds can be hooked */
 #define DT_POINTS 1 /* whether single instructions can be */
 #define DT_SEARCH 1 /* whether functions are found that neither symbols nor unwind tables name */
+#define DT_VENEERS 0 /* whether linkers put instructions elsewhere, with a jump there and back */
 /* whether an address that is taken inside a function without a switch is called: in _start, main's */
 #define DT_TAKEN_ENTERS 0
 #define DT_USER_TOP 0x7fffffffffffull /* the highest address of a program, with 47 bits */
