@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "arch/numbers.h"
+#include "arch/arch.h"
 
 /* Looks whether a jump from another function leads into the middle of f. */
 static bool is_jumped_into(const struct dt_code *c, const struct dt_code_function *f)

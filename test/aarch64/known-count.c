@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
 #include "known.h"
 
+#include <elf.h>
+#include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +16,6 @@
 
 static long counts[KNOWN];
 extern const char __executable_start[], etext[];
-static char *copy;
 
 void count(enum known what)
 {
@@ -35,10 +37,40 @@ void count_print(void)
 			printf("%s %ld\n", name[i], counts[i]);
 }
 
+/* The executable segments of all that is loaded, one after the other. */
+static struct {
+	char *bytes;
+	size_t n;
+	int differs;
+} kept;
+
+static int each_segment(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	size_t *at = ctx;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		const char *code = (const char *)(info->dlpi_addr + p->p_vaddr);
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+			continue;
+		if (*at < kept.n) {
+			kept.differs |= memcmp(kept.bytes + *at, code, p->p_memsz) != 0;
+		} else {
+			kept.n += p->p_memsz;
+			kept.bytes = realloc(kept.bytes, kept.n);
+			memcpy(kept.bytes + *at, code, p->p_memsz);
+		}
+		*at += p->p_memsz;
+	}
+	return 0;
+}
+
 void code_keep(void)
 {
-	copy = malloc((size_t)(etext - __executable_start));
-	memcpy(copy, __executable_start, (size_t)(etext - __executable_start));
+	size_t at = 0;
+
+	dl_iterate_phdr(each_segment, &at);
 }
 
 void code_guard(int on)
@@ -54,5 +86,8 @@ void code_guard(int on)
 
 int code_is_same(void)
 {
-	return !memcmp(copy, __executable_start, (size_t)(etext - __executable_start));
+	size_t at = 0;
+
+	dl_iterate_phdr(each_segment, &at);
+	return at == kept.n && !kept.differs;
 }

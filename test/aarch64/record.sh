@@ -156,8 +156,10 @@ attached
 waits
 with plain '-F known:* -F plug.so:*'
 calls
-choice='-F known:*'
+choice='-F known:* -F libc.so.6:*'
 attached
+record whole threads 5
+choice='-F known:*'
 waits
 with pads '-F known:* -F plug.so:*'
 calls
