@@ -8,7 +8,7 @@
  *
  *	F START END WHOLE STATE...	a function or part; STATE: hooked, part, or why it is not
  *	S KIND ADDRESS WINDOW WHOLE	a site: e r t b i (enum dt_plan_site_kind)
- *	P ADDRESS WORD AT		a word that is changed, and where its trampoline begins
+ *	P ADDRESS WORD WINDOW		a word that is changed, for a window
  *	T ADDRESS AT COPY WORD...	a window's trampoline; HOOK where a hook would be called
  */
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void print_trampoline(const struct dt_plan_window *w, const struct dt_emi
 	for (unsigned i = 0; i < t->patches; i++) {
 		memcpy(&word, t->patch[i].bytes, sizeof(word));
 		printf("P %lx %x %lx\n", (unsigned long)t->patch[i].address, word,
-		       (unsigned long)t->address);
+		       (unsigned long)w->start);
 	}
 	printf("T %lx %lx %lx", (unsigned long)w->start, (unsigned long)t->address,
 	       (unsigned long)t->copy);

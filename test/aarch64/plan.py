@@ -206,11 +206,19 @@ def main():
                 beyond += 1  # what exceptions lead to
             else:
                 complain(f"{start:x}: {at:x} {' '.join(map(str, code[at][1:]))} is {have}, not {want}")
-    for at, (word, to) in patches.items():
+    for at, (word, window) in patches.items():
+        to, copy, words = tramps[window]
         lead = leads(word, at)
-        inner = any(t[0] <= (lead or 0) < t[0] + 4 * len(t[2]) for t in (tramps.get(at),) if t)
-        if at in tramps and lead != tramps[at][0] or (at not in tramps and lead is None):
-            complain(f"{at:x} leads to {lead} ({inner})")
+        if at in tramps:
+            if lead != tramps[at][0]:
+                complain(f"{at:x} leads to {lead}")
+        elif code[at][1] == "b":
+            if lead != copy:
+                complain(f"{at:x}: the loop leads to {lead}, not {copy:x}")
+        else:  # inverse branch over; b copy; b to the beginning, never reached; b back
+            i = (lead - to) // 4
+            if leads(words[i + 1], lead + 4) != copy or leads(words[i + 3], lead + 12) != at + 4:
+                complain(f"{at:x}: the loop does not lead behind the hook")
     for start, (at, copy, words) in tramps.items():
         check_trampoline(code, words, at, start, copy, kinds[start])
     print(f"{hooked} of {hooked + refused} functions hooked, {len(tramps)} windows, "
