@@ -132,7 +132,8 @@ struct dt_plan {
 	/* what was decoded last, by its address: an instruction is looked at several times. NULL:
 	 * it is decoded each time */
 	struct dt_insn *decoded;
-	uint8_t **taken; /* for each region, a bit for each byte: it is used by a window */
+	/* for each region, a bit for each byte: it is used by a window. NULL: !DT_PLAN_TAKES */
+	uint8_t **taken;
 	struct dt_plan_site *site;
 	size_t sites, site_room;
 	struct dt_plan_window *window;

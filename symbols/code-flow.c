@@ -59,7 +59,8 @@ void dt_code_join_parts(struct reader *r)
 
 		o[i].index = NOBODY;
 		o[i].must = named_cold(f->name) ||
-			    (!f->name && f->frame && dt_frame_depth(f->frame, f->start) != DT_ABI_ENTRY_DEPTH);
+			    (!f->name && f->frame &&
+			     dt_frame_depth(f->frame, f->start) != DT_ABI_ENTRY_DEPTH);
 		o[i].must = o[i].must || f->of;
 		o[i].may = o[i].must ||
 			   (!f->found && !f->name && !(dt_code_mark(c, f->start) & DT_CODE_CALLED));

@@ -17,8 +17,7 @@ bool dt_word_reaches(uint64_t from, uint64_t to, unsigned bits)
 
 uint64_t dt_word_target(uint64_t from, uint32_t word, unsigned at, unsigned bits)
 {
-	return from +
-	       4 * (uint64_t)((int64_t)((uint64_t)word << (64 - at - bits)) >> (64 - bits));
+	return from + 4 * (uint64_t)((int64_t)((uint64_t)word << (64 - at - bits)) >> (64 - bits));
 }
 
 /* Returns the branch, with a distance that leads from `from' to `to'. */
@@ -80,8 +79,8 @@ static bool fix_movs(uint8_t *bytes, uint64_t by)
 		address |= (uint64_t)(word[i] >> 5 & 0xffff) << (16 * i);
 	address += by;
 	for (unsigned i = 0; i < 3; i++)
-		word[i] = (word[i] & ~(0xffffu << 5)) |
-			  (uint32_t)(address >> (16 * i) & 0xffff) << 5;
+		word[i] = (word[i] & ~(0xffffu << 5)) | (uint32_t)(address >> (16 * i) & 0xffff)
+								<< 5;
 	memcpy(bytes, word, sizeof(word));
 	return !(address >> 48);
 }

@@ -56,8 +56,8 @@ static void by_processing(struct dt_insn_seen *s, struct dt_insn *in)
 }
 
 /*
- * x16 and x17 are what tail calls go through where landing pads are enforced: a switch would have to
- * lead to a pad of another kind by them.
+ * x16 and x17 are what tail calls go through where landing pads are enforced: a switch would have
+ * to lead to a pad of another kind by them.
  */
 static uint8_t looks(const struct dt_insn_seen *s, uint32_t reg)
 {

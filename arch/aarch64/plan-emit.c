@@ -103,10 +103,8 @@ static int emit_loop(const struct dt_plan *p, const struct dt_retarget *l, uint6
 {
 	const struct dt_code_region *r = dt_code_region_of(p->code, l->from);
 	struct emission what = {.to = t->copy};
-	struct dt_relocate_hook hook = {.address = l->from + bias,
-					.place = DT_HOOK_TAKEN,
-					.emit = emit_way,
-					.ctx = &what};
+	struct dt_relocate_hook hook = {
+		.address = l->from + bias, .place = DT_HOOK_TAKEN, .emit = emit_way, .ctx = &what};
 	struct dt_moved moved;
 	struct dt_insn in;
 

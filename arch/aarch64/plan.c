@@ -159,9 +159,9 @@ static uint8_t site_kind(const struct dt_exit *x)
 }
 
 /*
- * Looks whether it returns through another register than x30. Then the function may call others with
- * nothing of its own on the stack, so that these calls could not be told from its own: both have
- * the same stack pointer (libc's rawmemchr).
+ * Looks whether it returns through another register than x30. Then the function may call others
+ * with nothing of its own on the stack, so that these calls could not be told from its own: both
+ * have the same stack pointer (libc's rawmemchr).
  */
 static bool returns_elsewhere(const struct dt_insn *in)
 {
@@ -301,9 +301,8 @@ void dt_plan_function(struct dt_plan *p, size_t function, struct dt_plan_functio
 	struct work w = {.p = p, .c = p->code, .whole = &p->code->function[function]};
 	struct dt_plan_mark mark = dt_plan_mark(p);
 
-	*f = (struct dt_plan_function){.first_site = (uint32_t)p->sites,
-				       .first_window = (uint32_t)p->windows,
-				       .why = ""};
+	*f = (struct dt_plan_function){
+		.first_site = (uint32_t)p->sites, .first_window = (uint32_t)p->windows, .why = ""};
 	if (is_refused(&w, f))
 		return;
 	if (!plan_whole(&w, f)) {

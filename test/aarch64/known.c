@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program, with sleds or without, whose calls are known: it counts each of them itself, and says so at its
- * end, a line "NAME COUNT" for each function. What it counts with has no sleds (known-count.c).
+ * A program, with sleds or without, whose calls are known: it counts each of them itself, and says
+ *so at its end, a line "NAME COUNT" for each function. What it counts with has no sleds
+ *(known-count.c).
  *
  * usage: known WHAT N
  *

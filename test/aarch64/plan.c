@@ -60,9 +60,8 @@ static void check_moved(const struct dt_plan *p, size_t window, struct dt_emit *
 			const struct dt_trampoline *t)
 {
 	uint8_t bytes[4096];
-	struct dt_emit o = {.bytes = bytes,
-			    .room = sizeof(bytes),
-			    .address = made->address + MOVE + MORE};
+	struct dt_emit o = {
+		.bytes = bytes, .room = sizeof(bytes), .address = made->address + MOVE + MORE};
 	struct dt_trampoline x;
 	struct dt_error e;
 
@@ -110,7 +109,7 @@ int main(int argc, char **argv)
 		for (uint32_t k = 0; k < (out.refusal ? 0 : out.sites); k++) {
 			const struct dt_plan_site *s = &p.site[out.first_site + k];
 
-			printf("S %c %lx %lx %lx\n", "ertbi"[s->kind], (unsigned long)s->address,
+			printf("S %c %lx %lx %lx\n", "ertbi"[s->kind], (unsigned long)s -> address,
 			       (unsigned long)p.window[s->window].start, (unsigned long)f->start);
 		}
 	}
