@@ -11,9 +11,11 @@
 /* What has to be changed where code that was written for one place is to run at another, while what
  * it leads to is moved by another distance. */
 enum dt_fix_kind {
-	DT_FIX_DISTANCE, /* 32 bits: the distance to what lies outside the buffer */
+	DT_FIX_DISTANCE, /* 32 bits, or an instruction of aarch64: the distance to what lies outside
+			  * the buffer */
 	DT_FIX_ADDRESS,	 /* 64 bits: an address outside the buffer */
 	DT_FIX_HALVES,	 /* its lower 32 bits, and eight bytes behind these the upper ones */
+	DT_FIX_MOVS,	 /* one of 48 bits, in three instructions of aarch64 */
 };
 
 struct dt_fix {

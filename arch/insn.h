@@ -34,6 +34,13 @@ enum dt_insn_kind {
  * no valid instruction. */
 unsigned dt_insn_decode(struct dt_insn *in, const uint8_t *code, size_t size, uint64_t address);
 
+/*
+ * Completes an instruction by what those before it have put into registers, where that takes more
+ * than one of them: an address that it computes, what a jump through a register looks like. *seen
+ * is all zeros before the first instruction of a stretch; each of these is given, in order.
+ */
+void dt_insn_follow(struct dt_insn_seen *seen, struct dt_insn *in);
+
 /* Looks whether control never goes on to the next instruction. After a call it does. */
 static inline bool dt_insn_ends(const struct dt_insn *in)
 {

@@ -132,7 +132,8 @@ struct dt_plan {
 	/* what was decoded last, by its address: an instruction is looked at several times. NULL:
 	 * it is decoded each time */
 	struct dt_insn *decoded;
-	uint8_t **taken; /* for each region, a bit for each byte: it is used by a window */
+	/* for each region, a bit for each byte: it is used by a window. NULL: !DT_PLAN_TAKES */
+	uint8_t **taken;
 	struct dt_plan_site *site;
 	size_t sites, site_room;
 	struct dt_plan_window *window;
@@ -225,13 +226,17 @@ struct dt_plan_hook {
 struct dt_patch {
 	uint64_t address;
 	uint8_t length;
-	bool leads; /* its last four bytes are a distance to the trampoline, wherever that is */
+	bool leads; /* it ends with a jump to the trampoline, wherever that is */
 	uint8_t bytes[8];
 };
 
 /* Returns the address of the springboard to which a patch leads, if it is a short jump or the 8-bit
  * distance of a branch; 0: it is neither. */
 uint64_t dt_patch_board(uint64_t address, const uint8_t *bytes, unsigned length);
+
+/* Changes the bytes of a patch that leads to its trampoline, where the distance to that has grown
+ * by so many bytes. */
+void dt_patch_shift(uint8_t *bytes, unsigned length, uint64_t by);
 
 #define DT_PLAN_PATCHES 40 /* most patches of a window */
 

@@ -314,6 +314,8 @@ static bool pass_register(struct dt_frame_cursor *c, uint8_t op)
 	case DW_CFA_GNU_args_size:
 		dt_take_uleb(c);
 		return true;
+	case DW_CFA_GNU_window_save: /* on aarch64: the return address is signed, or not any more */
+		return true;
 	}
 	return false;
 }

@@ -262,7 +262,7 @@ int dt_calibrate(const struct dt_shared *scratch, struct dt_costs *costs, struct
 		costs->entry = cost_of(s);
 		sample(c, hook[DT_HOOK_EXIT], 1, s);
 		costs->exit = cost_of(s);
-		if (DT_PROBES && sample_points(c, area, bytes, hook[DT_HOOK_EVENT4], s))
+		if (DT_POINTS && sample_points(c, area, bytes, hook[DT_HOOK_EVENT4], s))
 			costs->point = cost_of(s);
 	}
 	free(s);

@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "arch/arch.h"
+
 /* Looks whether a jump from another function leads into the middle of f. */
 static bool is_jumped_into(const struct dt_code *c, const struct dt_code_function *f)
 {
@@ -31,12 +33,13 @@ static bool is_jumped_into(const struct dt_code *c, const struct dt_code_functio
 }
 
 /* Looks whether something calls the middle of f. If addresses there are taken, too, it is not
- * known. */
+ * known: they may be a switch's, but for processors of which it is known where a function has one.
+ */
 static bool is_called_inside(const struct dt_code *c, const struct dt_code_function *f)
 {
 	const struct dt_code_region *r = dt_code_region_of(c, f->start);
 
-	if (!r || f->taken)
+	if (!r || (f->taken && (!DT_TAKEN_ENTERS || f->stays)))
 		return false;
 	for (uint64_t at = f->start + 1; at < f->end && at < r->high; at++)
 		if (r->mark[at - r->low] & DT_CODE_CALLED)

@@ -220,15 +220,11 @@ static void shift_tables(struct dt_probes *p, const struct shift *s)
 {
 	for (size_t i = 0; i < p->patches; i++) {
 		struct patch *x = &p->patch[i];
-		uint32_t distance;
 
 		x->lifted = false;
 		x->address += s->module;
-		if (!x->leads)
-			continue;
-		memcpy(&distance, x->new + x->length - sizeof(distance), sizeof(distance));
-		distance += (uint32_t)(s->region - s->module);
-		memcpy(x->new + x->length - sizeof(distance), &distance, sizeof(distance));
+		if (x->leads)
+			dt_patch_shift(x->new, x->length, s->region - s->module);
 	}
 	for (size_t i = 0; i < p->windows; i++) {
 		struct window *w = &p->window[i];

@@ -89,10 +89,10 @@ static void list_parts(struct content *c, struct part part[PARTS])
 	memcpy(part, all, sizeof(all));
 }
 
-/* Returns the bytes of a region's bits in dt_plan.taken. */
+/* Returns the bytes of a region's bits in dt_plan.taken; 0 where plans have none. */
 static size_t taken_size(const struct dt_code_region *r)
 {
-	return (r->high - r->low) / 8 + 1;
+	return DT_PLAN_TAKES ? (r->high - r->low) / 8 + 1 : 0;
 }
 
 static uint64_t all_taken(const struct dt_code *c)
@@ -279,7 +279,7 @@ static bool fill_plan(struct content *c, const struct dt_file *f)
 	plan.sites = plan.site_room = c->n.sites;
 	plan.windows = plan.window_room = c->n.plan_windows;
 	plan.retargets = plan.retarget_room = c->n.retargets;
-	for (size_t i = 0; i < f->code->regions; i++) {
+	for (size_t i = 0; plan.taken && i < f->code->regions; i++) {
 		size_t n = taken_size(&f->code->region[i]);
 
 		memcpy(plan.taken[i], from, n);
@@ -473,7 +473,7 @@ static bool collect(struct content *c, const struct dt_module *m)
 	c->reason = calloc(code->functions + 1, sizeof(*c->reason));
 	if (!to || !c->reason)
 		return false;
-	for (size_t i = 0; i < code->regions; i++) {
+	for (size_t i = 0; p->plan.taken && i < code->regions; i++) {
 		memcpy(to, p->plan.taken[i], taken_size(&code->region[i]));
 		to += taken_size(&code->region[i]);
 	}

@@ -181,8 +181,9 @@ static uint64_t original(const struct dt_probes *p, uint64_t ip)
 	for (size_t i = 0; i < p->windows; i++) {
 		const struct window *w = &p->window[i];
 
-		if (ip >= w->at && ip < w->copy) /* in an entry's hook: the window has not begun */
-			return w->start;
+		/* in an entry's hook: the window has not begun */
+		if (ip >= w->at && ip < w->copy)
+			return ip - w->at < DT_HOOK_CALL_BEGUN ? w->start : 0;
 		if (ip >= w->copy && ip < w->end)
 			return dt_moved_back(p->moved + w->first_moved, w->moved, w->start, w->copy,
 					     ip);

@@ -84,7 +84,7 @@ static int find_space(const struct dt_target *t, struct dt_probes *p, const stru
 		uint64_t low = maps->map[i].low;
 		uint64_t margin = is_region(t, &maps->map[i]) ? PAGE : MARGIN;
 
-		if (low > last + beside + margin && low < 0x7fffffffffff &&
+		if (low > last + beside + margin && low < DT_USER_TOP &&
 		    dt_space_add(&p->space, last + beside, low - margin, e) < 0)
 			return -1;
 		last = maps->map[i].high;

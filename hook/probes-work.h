@@ -11,9 +11,8 @@
 #include "hook/space.h"
 
 #define PAGE 4096ull
-#define HOOK                                                                                       \
-	(DT_RELOCATE_PUSH + DT_HOOK_CALL +                                                         \
-	 DT_HOOK_CALL_POP)	      /* most bytes of a call of a hook with what is around it */
+/* most bytes of a call of a hook with what is around it */
+#define HOOK	(DT_RELOCATE_PUSH + DT_HOOK_CALL + DT_HOOK_CALL_REST + DT_HOOK_CALL_POP)
 #define MARGIN	0x2000000ull	      /* left free beside other mappings: heaps and stacks grow */
 #define LONGEST 16384		      /* most bytes of a punned trampoline */
 #define MAGIC	0x7365626f72707465ull /* marks the beginning of a region, in struct head */

@@ -241,17 +241,16 @@ static int check_sums(const struct dt_options *o, struct dt_error *e)
 
 static int check_words(const struct dt_options *o, struct dt_error *e)
 {
-	const char *what = o->libcalls	  ? "calls of libraries (-l)"
-			   : o->points	  ? "tracepoints (-T)"
+	const char *what = o->points	  ? "tracepoints (-T)"
 			   : o->arguments ? "arguments in full (-A)"
 			   : o->sockets	  ? "sockets (--sockets)"
 			   : o->backtrace ? "stacks (--backtrace)"
 					  : NULL;
 
-	if (!DT_PROBES && what)
+	if (!DT_POINTS && what)
 		return dt_fail(e,
 			       "%s can not be recorded on " DT_MACHINE_NAME
-			       " yet: that takes probes, and only functions with sleds can be "
+			       " yet: that takes points at instructions, and only functions can be "
 			       "hooked; leave it out",
 			       what);
 	if (dt_throttle_check(o, e) < 0)
@@ -297,7 +296,7 @@ static int choose_functions(struct dt_session *s, struct dt_error *e)
 	if (dt_session_device_arguments(s, e) < 0)
 		return -1;
 	/* they are points at functions of libc */
-	return DT_PROBES && o->contexts ? dt_session_device_contexts(s, e) : 0;
+	return DT_POINTS && o->contexts ? dt_session_device_contexts(s, e) : 0;
 }
 
 /* Fails where nothing can be recorded, or not what is asked for. */

@@ -59,7 +59,8 @@ void dt_code_join_parts(struct reader *r)
 
 		o[i].index = NOBODY;
 		o[i].must = named_cold(f->name) ||
-			    (!f->name && f->frame && dt_frame_depth(f->frame, f->start) != 8);
+			    (!f->name && f->frame &&
+			     dt_frame_depth(f->frame, f->start) != DT_ABI_ENTRY_DEPTH);
 		o[i].must = o[i].must || f->of;
 		o[i].may = o[i].must ||
 			   (!f->found && !f->name && !(dt_code_mark(c, f->start) & DT_CODE_CALLED));
@@ -265,7 +266,7 @@ static bool leaves(struct reader *r, struct dt_code_function *f, const struct dt
 	const struct dt_code *c = r->c;
 	struct dt_code_function *whole = &c->function[f->whole];
 	const struct dt_frame *frame = dt_frames_find(c->frames, l->from);
-	bool bare = !frame || dt_frame_depth(frame, l->from) == 8;
+	bool bare = !frame || dt_frame_depth(frame, l->from) == DT_ABI_ENTRY_DEPTH;
 	/* what was on the stack has been removed, so only a tail call is left to do */
 	bool undone = bare && frame && dt_frame_pushes(frame);
 	bool table = f->table || whole->table, taken = f->taken || whole->taken;

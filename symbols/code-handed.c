@@ -260,7 +260,7 @@ static bool is_released(const struct dt_code_function *f, const struct dt_exit *
 {
 	int64_t depth = f->frame ? dt_frame_depth(f->frame, x->address) : -1;
 
-	return depth == 8 || depth < 0;
+	return depth == DT_ABI_ENTRY_DEPTH || depth < 0;
 }
 
 static bool may_hand(const struct dt_code *c, const struct dt_code_function *f, dt_insn_set given)

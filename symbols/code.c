@@ -323,11 +323,41 @@ static void link_of(struct reader *r, struct dt_code_function *f, const struct d
 	}
 }
 
+/*
+ * Looks whether a jump leads to a veneer, as linkers make them for faults of processors: the
+ * instruction that should stand behind it, or in its place, and a jump back behind it. Such code
+ * goes on, and no function is left (linked with --fix-cortex-a53-843419).
+ */
+static bool leads_around(const struct dt_code *c, const struct dt_insn *in)
+{
+	uint64_t at = in->target + DT_CODE_STEP;
+	const struct dt_code_region *g = dt_code_text_at(c, at);
+	struct dt_insn back;
+
+	return DT_VENEERS && in->kind == DT_INSN_JUMP && g &&
+	       dt_code_function_at(c, at) == c->functions &&
+	       dt_insn_decode(&back, g->bytes + (at - g->low), g->high - at, at) &&
+	       back.kind == DT_INSN_JUMP && back.target == in->address + DT_CODE_STEP;
+}
+
+/* Looks whether this jump is the one at the end of a veneer. */
+static bool leads_back(const struct dt_code *c, const struct dt_insn *in)
+{
+	uint64_t at = in->target - DT_CODE_STEP;
+	const struct dt_code_region *g = dt_code_text_at(c, at);
+	struct dt_insn to;
+
+	return DT_VENEERS && in->kind == DT_INSN_JUMP && g &&
+	       dt_insn_decode(&to, g->bytes + (at - g->low), g->high - at, at) &&
+	       to.kind == DT_INSN_JUMP && to.target == in->address - DT_CODE_STEP;
+}
+
 static void decode_function(struct reader *r, size_t index)
 {
 	struct dt_code_function *f = &r->c->function[index];
 	const struct dt_code_region *region = dt_code_text_at(r->c, f->start);
 	struct dt_insn in = {0}, before;
+	struct dt_insn_seen seen = {0};
 	uint64_t at = f->start, ended = 0;
 
 	if (f->start >= r->c->go_low && f->start < r->c->go_high)
@@ -345,6 +375,9 @@ static void decode_function(struct reader *r, size_t index)
 			break;
 		}
 		region->mark[at - region->low] |= DT_CODE_INSN;
+		dt_insn_follow(&seen, &in);
+		if (leads_around(r->c, &in))
+			in.kind = DT_INSN_PLAIN;
 		if (before.kind == DT_INSN_NOP && dt_insn_calls(&in) && before.address == f->start)
 			dt_code_set_trouble(f, DT_TROUBLE_BEHIND, at);
 		f->points = f->points || dt_insn_points(&in);
@@ -379,6 +412,7 @@ static bool is_inside(const struct dt_code_region *r, uint64_t at, unsigned leng
 static void decode_gap(struct reader *r, const struct dt_code_region *region, uint64_t low,
 		       uint64_t high)
 {
+	struct dt_insn_seen seen = {0};
 	struct dt_insn in;
 
 	for (uint64_t at = low; at < high; at += in.length ? in.length : 1) {
@@ -395,9 +429,12 @@ static void decode_gap(struct reader *r, const struct dt_code_region *region, ui
 			r->c->left += *code != 0;
 			continue;
 		}
+		dt_insn_follow(&seen, &in);
 		r->c->left += in.kind == DT_INSN_NOP || !*code ? 0 : in.length;
 		if (dt_insn_direct(&in))
-			dt_code_set_mark(r->c, in.target, DT_CODE_HARD | DT_CODE_CALLED);
+			dt_code_set_mark(r->c, in.target,
+					 DT_CODE_HARD |
+						 (leads_back(r->c, &in) ? 0 : DT_CODE_CALLED));
 		if (dt_insn_makes_address(&in))
 			dt_code_take_address(r, in.memory, true);
 		else
@@ -444,7 +481,7 @@ static int read_code(struct reader *r, const char *path, const struct dt_symtab 
 		c->go_low = c->go_high = 0;
 	read_functions(r, symtab);
 	cut_functions(r);
-	if (dt_code_find_called(r)) {
+	if (DT_SEARCH && dt_code_find_called(r)) {
 		cut_functions(r);
 		name_start(r);
 	}

@@ -31,7 +31,15 @@ struct dt_insn {
 	uint8_t kind;	 /* enum dt_insn_kind */
 	uint8_t form;	 /* enum dt_insn_form */
 	bool relative;	 /* it uses the address `memory' */
+	uint8_t looks;	 /* of a jump through a register: enum dt_insn_looks; dt_insn_follow() */
 	bool pad;	 /* an indirect call may arrive here: bti c, bti jc, paciasp, pacibsp */
+};
+
+/* What dt_insn_follow() knows of each register: how it was set last, and if it holds a page's
+ * address (adrp), that one. */
+struct dt_insn_seen {
+	uint64_t page[32];
+	uint8_t how[32]; /* see insn-flow.c */
 };
 
 /* Sets of registers: bit n is register n as instructions number them; 31: the stack pointer. */

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The numbers of the border for aarch64. Those of what is not there yet (missing.c) are as the
- * design has them, and not tried. */
+/* The numbers of the border for aarch64. Those of what is not there yet (missing.c: points) are as
+ * the design has them, and not tried. */
 #ifndef DT_ARCH_AARCH64_NUMBERS_H
 #define DT_ARCH_AARCH64_NUMBERS_H
 
-#define DT_TRACES 1 /* whether programs can be traced on this processor, or traces only read */
-#define DT_PROBES 0 /* whether functions without sleds, and instructions, can be hooked */
+#define DT_TRACES  1 /* whether programs can be traced on this processor, or traces only read */
+#define DT_PROBES  1 /* whether functions without sleds can be hooked */
+#define DT_POINTS  0 /* whether single instructions can be */
+#define DT_SEARCH  0 /* whether functions are found that neither symbols nor unwind tables name */
+#define DT_VENEERS 1 /* whether linkers put instructions elsewhere, with a jump there and back */
+/* whether what is taken inside a function without a switch is called (_start has main there) */
+#define DT_TAKEN_ENTERS 1
+#define DT_USER_TOP	0xffffffffffffull /* the highest address of a program, with 48 bits */
 
 /* arch/area.h */
 /* Code leads to the area by whole addresses, so it could be anywhere. Low addresses are those that
@@ -34,20 +40,24 @@
 #define DT_GATE_MOVED 4
 
 /* arch/hook-call.h */
-#define DT_HOOK_CALL	 4
-#define DT_HOOK_CALL_POP 0
-#define DT_HOOK_CALL_OFF 0x1f
-#define DT_HOOK_CALL_ON	 0x00
+#define DT_HOOK_CALL	  12   /* bytes; the hook records the address after them as pc */
+#define DT_HOOK_CALL_REST 4    /* bytes that follow them */
+#define DT_HOOK_CALL_POP  4    /* bytes of dt_hook_call_pop() */
+#define DT_HOOK_CALL_OFF  0x04 /* lowest byte of its first branch: over all of it, */
+#define DT_HOOK_CALL_ON	  0x01 /* or into it */
+/* From so many bytes of an entry's call on, something is on the stack. */
+#define DT_HOOK_CALL_BEGUN 8
 
 /* arch/plan.h */
 #define DT_JUMP_REACH	0x7f00000ull /* a b leads 128 MiB to both sides, less some margin */
 #define DT_REACH_PUNNED 0ull	     /* no jump is punned: an instruction is as long as a jump */
 #define DT_REACH_BESIDE 0x7f00000ull
 #define DT_PATCH_JUMP	4
+#define DT_PLAN_TAKES	0 /* windows are never in each other's way */
 
 /* arch/relocate.h */
 #define DT_RELOCATE_ROOM 32 /* bytes: a borrowed register, four movs of an address, the load */
-#define DT_RELOCATE_PUSH 0
+#define DT_RELOCATE_PUSH 4
 
 /* arch/sled.h */
 #define DT_SLED_THUNKS 0  /* a sled leads to a stub that the controller has put near its module */

@@ -229,9 +229,25 @@ int dt_relocate(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t fr
 			 .hook_end = hook + hooks,
 			 .m = m,
 			 .e = e};
+	struct dt_fixes *fixes = o->fixes;
+	int rc;
 
-	if (pass(&v, code, size))
-		return -1;
+	/* what is noted of the first pass would be noted twice */
+	o->fixes = NULL;
+	rc = pass(&v, code, size);
+	o->fixes = fixes;
 	v.mapped = true;
-	return pass(&v, code, size);
+	return rc ? rc : pass(&v, code, size);
+}
+
+/* Of a plain br only: what braa and its like jump to is not all of the register. */
+int dt_relocate_push(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t from)
+{
+	struct dt_insn in;
+
+	if (!dt_insn_decode(&in, code, size, from) || (in.word & 0xfffffc1f) != BR ||
+	    (in.word >> 5 & 31) == 31)
+		return -1;
+	dt_emit_u32(o, 0xf81f0fe0 | (in.word >> 5 & 31)); /* str x, [sp, #-16]! */
+	return 0;
 }

@@ -16,13 +16,8 @@ bool dt_start_code(const uint8_t *code, size_t size, uint64_t address, struct dt
 	return false;
 }
 
-/* adrp, and what is behind it, are not put together: what functions choose for others (IFUNC) is
+/* A load behind an adrp is not put together with it: what functions choose for others (IFUNC) is
  * not known by their names. */
-bool dt_insn_makes_address(const struct dt_insn *in)
-{
-	return false;
-}
-
 bool dt_insn_loads(const struct dt_insn *in)
 {
 	return false;

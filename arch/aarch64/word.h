@@ -16,6 +16,8 @@
 bool dt_word_reaches(uint64_t from, uint64_t to, unsigned bits);
 /* Appends a branch, whose distance is `bits' bits from bit `at' on, that leads to `to'. */
 void dt_word_branch(struct dt_emit *o, uint32_t word, unsigned at, unsigned bits, uint64_t to);
+/* Returns where a branch at `from', whose distance is `bits' bits from bit `at' on, leads. */
+uint64_t dt_word_target(uint64_t from, uint32_t word, unsigned at, unsigned bits);
 /* Appends instructions, 4 at the most, that set a register to an address, and change nothing else.
  */
 void dt_word_address(struct dt_emit *o, unsigned reg, uint64_t address);

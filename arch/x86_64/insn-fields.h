@@ -42,6 +42,11 @@ struct dt_insn {
 	uint8_t segment;   /* prefix fs or gs (0x64, 0x65); 0: none */
 };
 
+/* What dt_insn_follow() has seen: nothing, since each instruction tells all by itself. */
+struct dt_insn_seen {
+	uint8_t nothing;
+};
+
 /* Return the numbers of the registers that ModRM names in rm and reg, with their extensions. For
  * arch/ only. */
 static inline unsigned dt_insn_rm(const struct dt_insn *in)

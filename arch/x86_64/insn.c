@@ -431,3 +431,7 @@ enum dt_insn_looks dt_insn_looks(const struct dt_insn *in, const struct dt_insn 
 		return DT_INSN_BY_TABLE;
 	return DT_INSN_BY_INDEX;
 }
+
+void dt_insn_follow(struct dt_insn_seen *seen, struct dt_insn *in)
+{
+}

@@ -4,8 +4,14 @@
 #ifndef DT_ARCH_X86_64_NUMBERS_H
 #define DT_ARCH_X86_64_NUMBERS_H
 
-#define DT_TRACES 1 /* whether programs can be traced on this processor, or traces only read */
-#define DT_PROBES 1 /* whether functions without sleds, and instructions, can be hooked */
+#define DT_TRACES  1 /* whether programs can be traced on this processor, or traces only read */
+#define DT_PROBES  1 /* whether functions without sleds can be hooked */
+#define DT_POINTS  1 /* whether single instructions can be */
+#define DT_SEARCH  1 /* whether functions are found that neither symbols nor unwind tables name */
+#define DT_VENEERS 0 /* whether linkers put instructions elsewhere, with a jump there and back */
+/* whether what is taken inside a function without a switch is called (_start has main there) */
+#define DT_TAKEN_ENTERS 0
+#define DT_USER_TOP	0x7fffffffffffull /* the highest address of a program, with 47 bits */
 
 /* arch/area.h */
 #define DT_AREA_TOP 0x7fff0000ull /* the area ends below this address */
@@ -63,10 +69,13 @@
 #define DT_GATE_MOVED 31 /* most bytes of instructions that a gate can hold */
 
 /* arch/hook-call.h */
-#define DT_HOOK_CALL	 5    /* bytes; the hook records the address after them as pc */
-#define DT_HOOK_CALL_POP 5    /* bytes of dt_hook_call_pop() */
-#define DT_HOOK_CALL_OFF 0xeb /* its first byte: a jump over the rest */
-#define DT_HOOK_CALL_ON	 0xe8 /* its first byte: a call */
+#define DT_HOOK_CALL	  5    /* bytes; the hook records the address after them as pc */
+#define DT_HOOK_CALL_REST 0    /* bytes that follow them */
+#define DT_HOOK_CALL_POP  5    /* bytes of dt_hook_call_pop() */
+#define DT_HOOK_CALL_OFF  0xeb /* its first byte: a jump over the rest */
+#define DT_HOOK_CALL_ON	  0xe8 /* its first byte: a call */
+/* From so many bytes of an entry's call on, something is on the stack: never. */
+#define DT_HOOK_CALL_BEGUN ~0ull
 
 /* arch/plan.h */
 /* How far a jump leads, in bytes: what its 32 bits can say, less some margin. Of that, how far a
@@ -76,6 +85,7 @@
 #define DT_REACH_PUNNED 0x60000000ull
 #define DT_REACH_BESIDE 0x18000000ull
 #define DT_PATCH_JUMP	5 /* bytes of a jump that reaches its trampoline, or of a springboard */
+#define DT_PLAN_TAKES	1 /* whether plans note which bytes they use */
 
 /* arch/relocate.h */
 #define DT_RELOCATE_ROOM 64 /* most bytes that a copy of one instruction takes, without hooks */

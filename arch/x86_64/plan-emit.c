@@ -201,3 +201,12 @@ uint64_t dt_patch_board(uint64_t address, const uint8_t *bytes, unsigned length)
 		return 0;
 	return address + length + (uint64_t)(int8_t)bytes[length - 1];
 }
+
+void dt_patch_shift(uint8_t *bytes, unsigned length, uint64_t by)
+{
+	uint32_t distance;
+
+	memcpy(&distance, bytes + length - sizeof(distance), sizeof(distance));
+	distance += (uint32_t)by;
+	memcpy(bytes + length - sizeof(distance), &distance, sizeof(distance));
+}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program with sleds whose calls are known: it counts each of them itself, and says so at its
- * end, a line "NAME COUNT" for each function. What it counts with has no sleds (known-count.c).
+ * A program, with sleds or without, whose calls are known: it counts each of them itself, and says
+ *so at its end, a line "NAME COUNT" for each function. What it counts with has no sleds
+ *(known-count.c).
  *
  * usage: known WHAT N
  *
@@ -41,6 +42,11 @@
 #include "known.h"
 
 #define NOINLINE __attribute__((noinline))
+#ifdef __ARM_FEATURE_BTI_DEFAULT
+#define PADS 1
+#else
+#define PADS 0
+#endif
 
 NOINLINE long leaf(long a)
 {
@@ -295,6 +301,9 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return rc;
+	/* what the compiler has not made has no pads, and is executed before main and behind it */
+	if (PADS)
+		code_guard(1);
 	if (!strcmp(argv[1], "calls"))
 		printf("sum %ld\n", rounds(n)), rc = 0;
 	else if (!strcmp(argv[1], "threads"))
@@ -314,5 +323,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[1], "exec"))
 		rc = executes(argv[0], argv[2]);
 	count_print();
+	if (PADS)
+		code_guard(0);
 	return rc;
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What devtrace records on aarch64 of a program with sleds (known.c), in a machine of its own with Debian's kernel (guest.sh):
+# What devtrace records on aarch64 of a program with and without sleds (known.c), in a machine of its own with Debian's kernel (guest.sh):
 # record.sh says what is tried there. The files that it has made are read here, too. TAP; some 50 s of processor time.
 # MANY=N: N times as many calls. Without it, this is left out where devtrace has not been built for aarch64, which takes minutes.
 cd "$(dirname "$0")/../.." || exit 1
@@ -26,12 +26,19 @@ make -s -j2 ARCH=aarch64 $b/devtrace >"$scratch/log" 2>&1 || {
 export DEVTRACE_AS=
 DEVTRACE_AS=$(command -v aarch64-linux-gnu-as)
 gcc=(aarch64-linux-gnu-gcc --sysroot="$sysroot" -g -Wall)
-"${gcc[@]}" -O2 -c -o "$scratch/count.o" test/aarch64/known-count.c &&
-	"${gcc[@]}" -O1 -foptimize-sibling-calls -B build/lib -c -o "$scratch/known.o" test/aarch64/known.c &&
-	"${gcc[@]}" -O1 -foptimize-sibling-calls -B build/lib -shared -fPIC -o "$scratch/plug.so" test/aarch64/plug.c &&
-	"${gcc[@]}" -o "$scratch/known" "$scratch/known.o" "$scratch/count.o" -lpthread || exit 1
+"${gcc[@]}" -O2 -c -o "$scratch/count.o" test/aarch64/known-count.c || exit 1
+# kind NAME WORD...: the program and its library, compiled in this way
+kind() {
+	local name=$1
+	shift
+	"${gcc[@]}" "$@" -c -o "$scratch/known.o" test/aarch64/known.c &&
+		"${gcc[@]}" "$@" -shared -fPIC -o "$scratch/plug-$name.so" test/aarch64/plug.c &&
+		"${gcc[@]}" ${LINK-} -o "$scratch/known-$name" "$scratch/known.o" "$scratch/count.o" -lpthread
+}
+kind sleds -O1 -foptimize-sibling-calls -B build/lib && kind plain -O2 &&
+	LINK=-Wl,-z,now kind pads -O1 -foptimize-sibling-calls -mbranch-protection=standard || exit 1
 sed "s/^many=1$/many=${MANY:-1}/" test/aarch64/record.sh >"$scratch/record.sh"
-test/aarch64/guest.sh "$scratch/record.sh" $b/devtrace "$scratch"/{known,plug.so} >"$scratch/console" 2>&1
+test/aarch64/guest.sh "$scratch/record.sh" $b/devtrace "$scratch"/{known,plug}-{sleds,plain,pads}* >"$scratch/console" 2>&1
 grep -E '^(ok|not ok|#) ' "$scratch/console"
 n=$(grep -cE '^(ok|not ok) ' "$scratch/console")
 say() { # say STATUS WHAT

@@ -10,3 +10,14 @@ $(B)/sleds/%.o: %.c Makefile test/aarch64/test.mk | needs
 
 $(B)/libsleds.a: $(SLEDOBJ) $(B)/arch/aarch64/blob.o
 	rm -f $@ && $(CROSS)ar rcs $@ $^
+
+# What test/aarch64/plan.t links with: the map of a file's code, and the planner.
+PLANSRC := $(wildcard core/*.c) $(addprefix symbols/,$(addsuffix .c,code code-apart code-data code-flow code-handed memo memo-file \
+	shorten symtab symtab-apart symtab-debug unwind)) $(wildcard symbols/dwarf*.c) \
+	$(addprefix elf/,$(addsuffix .c,build-id debug-cache elf elf-tables frames go go-names ifunc mini slots start symtab-file unwind)) \
+	$(addprefix process/,$(addsuffix .c,apart aside confine now outside passed rights)) \
+	$(addprefix arch/,$(addsuffix .c,emit item relocate)) \
+	$(patsubst %,arch/aarch64/%.c,abi emit insn insn-flow object plan plan-emit relocate sled unknown)
+
+$(B)/libplan.a: $(PLANSRC:%.c=$(B)/%.o) test/aarch64/test.mk
+	rm -f $@ && $(CROSS)ar rcs $@ $(PLANSRC:%.c=$(B)/%.o)
