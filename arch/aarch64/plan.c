@@ -76,22 +76,21 @@ int dt_plan_copy(struct dt_plan *to, const struct dt_plan *from)
 	return -1;
 }
 
-/* Makes room for one more element of an array. False, with p->failed set: no memory. */
-static bool grow(struct dt_plan *p, void *array, size_t n, size_t *room, size_t size)
+/* Makes room for one more element of an array, and returns it; p->failed is set without memory. */
+static void *grow(struct dt_plan *p, void *array, size_t n, size_t *room, size_t size)
 {
-	void *now, *more;
+	size_t now = *room ? 2 * *room : 256;
+	void *more;
 
 	if (n < *room)
-		return true;
-	memcpy(&now, array, sizeof(now));
-	more = realloc(now, (*room ? 2 * *room : 256) * size);
+		return array;
+	more = realloc(array, now * size);
 	if (!more) {
 		p->failed = true;
-		return false;
+		return array;
 	}
-	*room = *room ? 2 * *room : 256;
-	memcpy(array, &more, sizeof(more));
-	return true;
+	*room = now;
+	return more;
 }
 
 static void refuse(struct dt_plan_function *f, uint8_t refusal, uint64_t at, const char *why)
@@ -127,8 +126,9 @@ static void add_site(struct work *w, uint64_t address, uint8_t kind, uint64_t at
 {
 	struct dt_plan *p = w->p;
 
-	if (!grow(p, &p->site, p->sites, &p->site_room, sizeof(*p->site)) ||
-	    !grow(p, &p->window, p->windows, &p->window_room, sizeof(*p->window)))
+	p->site = grow(p, p->site, p->sites, &p->site_room, sizeof(*p->site));
+	p->window = grow(p, p->window, p->windows, &p->window_room, sizeof(*p->window));
+	if (p->failed)
 		return;
 	if (fresh)
 		p->window[p->windows++] =
@@ -228,8 +228,9 @@ static void plan_loops(struct work *w, size_t window, unsigned pads, struct dt_p
 				f->loops = true;
 				continue;
 			}
-			if (!grow(p, &p->retarget, p->retargets, &p->retarget_room,
-				  sizeof(*p->retarget)))
+			p->retarget = grow(p, p->retarget, p->retargets, &p->retarget_room,
+					   sizeof(*p->retarget));
+			if (p->failed)
 				return;
 			p->retarget[p->retargets++] = (struct dt_retarget){
 				.from = l->from, .to = at, .length = l->length};
