@@ -14,7 +14,7 @@ for p in aarch64-linux-gnu-gcc aarch64-linux-gnu-objdump qemu-aarch64-static; do
 done
 sysroot=$(packaging/cross/sysroot.sh aarch64) && scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
-make -s -j2 ARCH=aarch64 build/aarch64/libplan.a >"$scratch/log" 2>&1 &&
+mkdir -p build && flock build/aarch64.lock make -s -j2 ARCH=aarch64 build/aarch64/libplan.a >"$scratch/log" 2>&1 &&
 	aarch64-linux-gnu-gcc --sysroot="$sysroot" -O1 -std=gnu11 -Wall -I. -D_GNU_SOURCE -o "$scratch/plan" test/aarch64/plan.c \
 		build/aarch64/libplan.a -ldw -lelf -llzma -lsqlite3 -lzstd -liberty -lseccomp -lpthread -lm >>"$scratch/log" 2>&1 || {
 	tail -n 20 "$scratch/log" | sed 's/^/# /'

@@ -19,7 +19,7 @@ done
 sysroot=$(packaging/cross/sysroot.sh aarch64) && scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 b=build/aarch64
-make -s -j2 ARCH=aarch64 $b/devtrace >"$scratch/log" 2>&1 || {
+mkdir -p build && flock build/aarch64.lock make -s -j2 ARCH=aarch64 $b/devtrace >"$scratch/log" 2>&1 || {
 	tail -n 20 "$scratch/log" | sed 's/^/# /'
 	exit 1
 }

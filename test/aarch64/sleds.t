@@ -12,7 +12,7 @@ command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64-static >/
 sysroot=$(packaging/cross/sysroot.sh aarch64) && scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 b=build/aarch64
-make -s ARCH=aarch64 "$b/libsleds.a" >"$scratch/log" 2>&1 || {
+mkdir -p build && flock build/aarch64.lock make -s ARCH=aarch64 "$b/libsleds.a" >"$scratch/log" 2>&1 || {
 	sed 's/^/# /' "$scratch/log"
 	exit 1
 }
