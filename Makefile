@@ -109,11 +109,12 @@ $(B)/sqlite/%.o: %.c Makefile | needs
 $(B)/instrument/devtrace-as: $(patsubst %.c,$(B)/%.o,$(wildcard instrument/*.c))
 	$(LINK) -o $@ $^
 
-# the page is compiled in, without the lines that are only comments, but for the first one
+# the page is compiled in without comments, but for the first line, and without what lines are indented by (no text in
+# backquotes spans lines)
 PAGE     := $(patsubst view/%,$(B)/%,$(wildcard view/page/*))
 $(B)/page/%: view/page/% Makefile
 	@mkdir -p $(@D)
-	sed -e '1n' -e '/^\t*\/\//d' -e '/^$$/d' $< >$@
+	sed -e '1n' -e '/^\t*\/\//d' -e '/^$$/d' -e 's/^\t*//' -e 's/\([;,{}]\)[\t ]\+\/\/ .*$$/\1/' $< >$@
 $(B)/view/page.o: $(PAGE)
 
 # `gcc -B build/lib` takes its assembler from here

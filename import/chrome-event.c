@@ -136,7 +136,7 @@ static int take_edge(struct dt_chrome *k, enum dt_import_kind kind)
 		if (number < 0)
 			return -1;
 		x.name = (uint32_t)number;
-		x.value = v->category.is;
+		x.value = true;
 	}
 	return dt_imported_add(k->m, &x, k->e);
 }

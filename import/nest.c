@@ -7,6 +7,7 @@
 #include "import/nest.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Times that were rounded to nanoseconds by themselves: a beginning, and a length. */
 #define ROUNDING 2
@@ -21,6 +22,9 @@ struct nesting {
 	struct dt_imported *m;
 	struct dt_import_records *to;
 	struct frame *frame; /* DT_IMPORT_DEEPEST */
+	uint32_t *bare; /* by function: a number of its name without its file, which ends need not
+			   have */
+	uint32_t *open; /* by that number: how many such calls have begun and not ended */
 	uint32_t depth;
 	struct dt_error *e;
 };
@@ -79,10 +83,15 @@ static int put(struct nesting *k, const struct dt_import_record *r)
 	return 0;
 }
 
-/* Gives each beginning of a thread its end: the next one that no later beginning has. */
-static int join_ends(struct dt_imported *m, struct dt_import_item *x, size_t n, struct dt_error *e)
+/*
+ * Gives each beginning of a thread its end: the next one that no later beginning has. An end with
+ * the name of no call that is open is of one whose beginning is not there.
+ */
+static int join_ends(struct nesting *k, struct dt_import_item *x, size_t n)
 {
+	struct dt_imported *m = k->m;
 	size_t *open = NULL, depth = 0, size = 0;
+	bool ends;
 
 	for (size_t i = 0; i < n; i++) {
 		struct dt_import_item *b;
@@ -94,26 +103,32 @@ static int join_ends(struct dt_imported *m, struct dt_import_item *x, size_t n, 
 
 				if (!p) {
 					free(open);
-					return dt_fail(e, "out of memory");
+					return dt_fail(k->e, "out of memory");
 				}
 				open = p;
 			}
 			open[depth++] = i;
+			k->open[k->bare[x[i].name]]++;
 			continue;
 		}
 		if (x[i].kind != DT_IMPORT_END)
 			continue;
-		m->left[DT_LEFT_ENDS] += !depth;
-		if (depth) {
+		/* value: there is a name */
+		ends = depth && (!x[i].value || k->open[k->bare[x[i].name]]);
+		m->left[DT_LEFT_ENDS] += !ends;
+		if (ends) {
 			b = &x[open[--depth]];
+			k->open[k->bare[b->name]]--;
 			b->kind = DT_IMPORT_CALL;
 			b->end = x[i].ns;
 			b->end_order = x[i].order;
-			/* value: there is a name */
-			m->left[DT_LEFT_RENAMED] += x[i].value && x[i].name != b->name;
+			m->left[DT_LEFT_RENAMED] +=
+				x[i].value && k->bare[x[i].name] != k->bare[b->name];
 		}
 		x[i].kind = DT_IMPORT_GONE;
 	}
+	while (depth)
+		k->open[k->bare[x[open[--depth]].name]]--;
 	free(open);
 	return 0;
 }
@@ -199,7 +214,7 @@ static int nest_thread(struct nesting *k, struct dt_import_item *x, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		whole |= x[i].kind == DT_IMPORT_CALL;
-	if (join_ends(k->m, x, n, k->e))
+	if (join_ends(k, x, n))
 		return -1;
 	if (whole)
 		qsort(x, n, sizeof(*x), by_length);
@@ -213,6 +228,26 @@ static int nest_thread(struct nesting *k, struct dt_import_item *x, size_t n)
 	return 0;
 }
 
+/* Makes k->bare and k->open. */
+static int number_names(struct nesting *k, const struct dt_name_list *functions)
+{
+	struct dt_name_list names = {0};
+	int rc = 0;
+
+	k->bare = calloc((size_t)functions->n + 1, sizeof(*k->bare));
+	for (uint32_t i = 0; !rc && k->bare && i < functions->n; i++) {
+		const char *name = strchr(functions->at[i]->text, '\n');
+		int64_t number =
+			dt_name_number(&names, name ? name + 1 : functions->at[i]->text, k->e);
+
+		rc = number < 0 ? -1 : 0;
+		k->bare[i] = (uint32_t)number;
+	}
+	k->open = calloc((size_t)names.n + 1, sizeof(*k->open));
+	dt_name_list_free(&names);
+	return rc || (k->bare && k->open) ? rc : dt_fail(k->e, "out of memory");
+}
+
 int dt_import_nest(struct dt_imported *m, struct dt_import_records *to, struct dt_error *e)
 {
 	struct nesting k = {.m = m, .to = to, .e = e};
@@ -222,6 +257,10 @@ int dt_import_nest(struct dt_imported *m, struct dt_import_records *to, struct d
 	k.frame = malloc(DT_IMPORT_DEEPEST * sizeof(*k.frame));
 	if (!k.frame)
 		return dt_fail(e, "out of memory");
+	if (number_names(&k, &m->functions)) {
+		rc = -1;
+		m->n = 0;
+	}
 	if (m->n)
 		qsort(m->item, m->n, sizeof(*m->item), by_thread);
 	for (; !rc && i < m->n; i += n) {
@@ -229,6 +268,8 @@ int dt_import_nest(struct dt_imported *m, struct dt_import_records *to, struct d
 			n++;
 		rc = nest_thread(&k, &m->item[i], n);
 	}
+	free(k.bare);
+	free(k.open);
 	free(k.frame);
 	free(m->item);
 	m->item = NULL;

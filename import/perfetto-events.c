@@ -320,7 +320,6 @@ static int take(struct perfetto *k, const struct sequence *s, const struct event
 	if (name < 0)
 		return -1;
 	item->name = (uint32_t)name;
-	item->value &= x->categories > 0;
 	return dt_imported_add(k->m, item, k->e) || take_flows(k, item) ? -1 : 0;
 }
 
