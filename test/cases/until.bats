@@ -284,7 +284,7 @@ assert 601 <= n["handle"] <= 800 and 601 <= n["part"] <= 800, n'
 # bats test_tags=long
 @test "until: with --last, what ended processes had is given up, and a shell's own places are described once" {
 	mkfifo go
-	# 150 programs, then 300 more, by when what is once is there
+	# 150 programs, then 600 more, by when what is once is there
 	# on one core, since each has a chunk of its own
 	taskset -c 0 devtrace record -f -F '*' --last 300ms -o t.db sh -c 'n=0; while read -r more; do
 		while [ $n -lt $more ]; do /bin/true; n=$((n + 1)); done; echo $n; done' <go >said 2>err 3>&- &
@@ -294,16 +294,16 @@ assert 601 <= n["handle"] <= 800 and 601 <= n["part"] <= 800, n'
 	until grep -qx 150 said; do sleep 0.05; done
 	sleep 2
 	before=$(sed -n 's/^VmRSS:\t *\([0-9]*\) kB/\1/p' "/proc/$tracer/status")
-	echo 450 >&"$to"
-	until grep -qx 450 said; do sleep 0.05; done
+	echo 750 >&"$to"
+	until grep -qx 750 said; do sleep 0.05; done
 	sleep 2
 	after=$(sed -n 's/^VmRSS:\t *\([0-9]*\) kB/\1/p' "/proc/$tracer/status")
 	exec {to}>&-
 	wait $tracer
-	# it was 35 kB for each
+	# it was 35 kB for each, 21,000 kB; what the C library keeps is 4,000 kB less or 7,000 kB more from run to run
 	echo "$before kB, then $after kB"
-	[ $((after - before)) -lt 5000 ]
-	[ "$(devtrace sql -n t.db 'SELECT count(*) FROM process')" = 451 ]
+	[ $((after - before)) -lt 12000 ]
+	[ "$(devtrace sql -n t.db 'SELECT count(*) FROM process')" = 751 ]
 	# an execve of a child does not have its maker's places described anew
 	[ "$(devtrace sql -n t.db 'SELECT count(*) FROM (SELECT 1 FROM site GROUP BY pid, pc, kind, target HAVING count(*) > 1)')" = 0 ]
 	devtrace check t.db
