@@ -718,6 +718,15 @@ static void interrupt_everywhere(void)
 }
 
 /* Sites that are off record nothing; switched while they run they harm nothing. */
+/* Waits until a writer has begun and ended a lap, however busy the machine is. */
+static void wait_for_lap(const struct writer *w)
+{
+	uint64_t done = __atomic_load_n(&w->done[0], __ATOMIC_ACQUIRE);
+
+	while (__atomic_load_n(&w->done[0], __ATOMIC_ACQUIRE) < done + 2)
+		usleep(1000);
+}
+
 static void storm_of_switches(unsigned rounds)
 {
 	static struct run r;
@@ -739,9 +748,9 @@ static void storm_of_switches(unsigned rounds)
 		wrong += sled_storm(i) != i + 1;
 		n -= switch_sites(0, false) + switch_sites(storm, false);
 	}
-	usleep(50000); /* who was in a stub has left it */
+	wait_for_lap(&one); /* who was in a stub has left it */
 	before = dt_shared_ring_pos(&r.shared, 0);
-	usleep(50000);
+	wait_for_lap(&one);
 	ok(n == 0 && !wrong && before && before == dt_shared_ring_pos(&r.shared, 0),
 	   "switched on and off under load: nothing is recorded afterwards");
 	one.laps = 0;

@@ -655,6 +655,29 @@ machines() {
 	grep -q "21 (server)@host-2 ran in serve 710.000 us.*; sends a message to 11 (client)@host; host-2's clock may be [0-9.]* us behind, [0-9.]* us ahead$" text
 }
 
+# served FILE: each call's path leads through the other thread, which served it
+served() {
+	FILE=$1 python3 - <<-'PY'
+		import json, os
+		objects, heads = [json.loads(l) for l in open(os.environ["FILE"])], []
+		for o in objects:
+		    if o["type"] == "path":
+		        heads.append((o, []))
+		    elif o["type"] == "piece":
+		        heads[-1][1].append(o)
+		assert len(heads) in (5, 10)
+		ran = []
+		for head, pieces in heads:
+		    serve = sum(f["time_ns"] for p in pieces if p["kind"] == "ran" for f in p["functions"] if f["function"] in ("serve", "spin"))
+		    ran.append(serve)
+		    # it may have served while the other one, which had sent, had lost its processor
+		    queued = sum(p["time_ns"] for p in pieces if not p["level"] and p["kind"] == "processor")
+		    assert serve + queued > 9e6, (head, serve, queued, pieces)
+		    assert {"stream", "woke"} & {p["then"] for p in pieces}, pieces
+		assert sorted(ran)[len(ran) // 2] > 9e6, ran
+	PY
+}
+
 @test "path: over a TCP connection of one machine, with wakers and without" {
 	cat >tcp.c <<-'C'
 		#include <arpa/inet.h>
@@ -719,32 +742,19 @@ machines() {
 		}
 	C
 	gcc -O1 -g -o tcp tcp.c -lpthread
-	"$dt" record -S --sockets -F serve -F call -o s.db ./tcp
-	"$dt" path -F call --slowest 5 --json s.db >paths.json
-	if "$dt" record --wakers -o w.db ./tcp 2>err; then
-		"$dt" path -F call --slowest 5 --json w.db >>paths.json
-	else
-		grep -q 'BPF\|root\|CAP_' err
-	fi
-	python3 - <<-'PY'
-		import json
-		objects, heads = [json.loads(l) for l in open("paths.json")], []
-		for o in objects:
-		    if o["type"] == "path":
-		        heads.append((o, []))
-		    elif o["type"] == "piece":
-		        heads[-1][1].append(o)
-		assert len(heads) in (5, 10)
-		ran = []
-		for head, pieces in heads:
-		    serve = sum(f["time_ns"] for p in pieces if p["kind"] == "ran" for f in p["functions"] if f["function"] in ("serve", "spin"))
-		    ran.append(serve)
-		    # it may have served while the other one, which had sent, had lost its processor
-		    queued = sum(p["time_ns"] for p in pieces if not p["level"] and p["kind"] == "processor")
-		    assert serve + queued > 9e6, (head, serve, queued, pieces)
-		    assert {"stream", "woke"} & {p["then"] for p in pieces}, pieces
-		assert sorted(ran)[len(ran) // 2] > 9e6, ran
-	PY
+	# a machine that is busy may look for a connection's name only when it has been closed, as it is after some 50 ms
+	for _ in 1 2 3; do
+		"$dt" record -S --sockets -F serve -F call -o s.db ./tcp
+		"$dt" path -F call --slowest 5 --json s.db >paths.json
+		if "$dt" record --wakers -o w.db ./tcp 2>err; then
+			"$dt" path -F call --slowest 5 --json w.db >>paths.json
+		else
+			grep -q 'BPF\|root\|CAP_' err
+		fi
+		served paths.json >why && break
+	done
+	cat why
+	served paths.json
 }
 
 @test "path: what is wrong with the options, or the trace, is said in one line" {

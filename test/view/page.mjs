@@ -623,7 +623,7 @@ await test("activities that lie below each other only when they are near are the
 	await p.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 60000});
 	await rest(p);
 	const shown = () => p.evaluate(async () => (await import("./main.js")).state.tracks.find(t => t.kind === "activity").shown);
-	is(await shown(), 1, "rows of the whole");
+	await p.waitForFunction(async () => (await import("./main.js")).state.tracks.find(t => t.kind === "activity").shown === 1, null, {timeout: 20000});
 	await p.evaluate(async () => { const { state: s, show } = await import("./main.js"); show(99980 / s.ns_per_tick, 100080 / s.ns_per_tick); });
 	await rest(p);
 	is(await shown(), 2, "rows when near");
