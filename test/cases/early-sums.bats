@@ -196,9 +196,9 @@ left_out() {
 
 @test "threads and processes" {
 	both '' 'count by thread if write' 'count by process if write' 'count by process, error if close'
-	# their numbers are others
+	# their numbers are others, and a name is not known of one that has ended before it was asked for
 	for way in early late; do
-		sed -E 's/^( *[0-9]+) +[0-9]+( [^ ]+)?/\1 N\2/' $way.txt | sort >$way.some
+		sed -E 's/^( *[0-9]+) +[0-9]+( +calls\b)?/\1 N/' $way.txt | sort >$way.some
 	done
 	diff early.some late.some
 	# three processes, and the first one, which has three threads

@@ -509,7 +509,10 @@ token() {
 		    assert abs(sum(p["time_ns"] for p in pieces) - path["duration_ns"]) < 5 + len(pieces), path
 		    order = [p["thread"] for i, p in enumerate(pieces) if not i or pieces[i - 1]["thread"] != p["thread"]]
 		    # from main to a, b, c, and back; if main lost its processor before it waited, those that were done by then are missing
-		    assert order in [tid[:1] + tid[i:] + tid[:1] for i in (1, 2, 3)] + [tid[:1]], (order, tid)
+		    # and one that has lost its processor with the lock in its hands is waited for once more
+		    if order not in [tid[:1] + tid[i:] + tid[:1] for i in (1, 2, 3)] + [tid[:1]]:
+		        assert order[0] == order[-1] == tid[0] and set(order) <= set(tid), (order, tid)
+		        continue
 		    whole += len(order) == 5
 		    # main has the first one only since it waits
 		    for i, name in list(enumerate(["work_a", "work_b", "work_c"]))[5 - len(order) + 1:]:
@@ -520,6 +523,23 @@ token() {
 		# between the two clocks a thread may lose its processor
 		assert whole >= 3 and near >= 0.75 * all_of, (whole, near, all_of)
 		print(whole, near, all_of)
+	PY
+}
+
+# Each call's path leads through all that it waited for.
+known_waits() {
+	python3 - <<-'PY'
+		import json
+		for name, inner in ("all", "compile"), ("take", "hold"):
+		    objects = [json.loads(l) for l in open(name + ".json")]
+		    head, pieces = objects[0], [o for o in objects if o["type"] == "piece"]
+		    assert abs(sum(p["time_ns"] for p in pieces) - head["duration_ns"]) < 5 + len(pieces)
+		    threads = {p["thread"] for p in pieces}
+		    assert len(threads) == (4 if name == "all" else 2), (name, threads)
+		    others = sum(p["time_ns"] for p in pieces if p["thread"] != head["thread"])
+		    assert others > 0.8 * head["duration_ns"], (name, others, head)
+		    ran = sum(f["time_ns"] for p in pieces for f in p["functions"] if f["function"] in (inner, "spin"))
+		    assert ran > 0.5 * head["duration_ns"] or ran > 70e6, (name, ran, head)
 	PY
 }
 
@@ -587,24 +607,17 @@ token() {
 		}
 	C
 	gcc -O1 -g -o tree tree.c -lpthread
-	"$dt" record -S -o t.db ./tree
-	for f in all take; do
-		"$dt" path -F "$f" --json t.db >$f.json
-		"$dt" path -F "$f" t.db
+	# on a machine that is busy a wait may be over before it has been looked at
+	for _ in 1 2 3; do
+		"$dt" record -S -o t.db ./tree
+		for f in all take; do
+			"$dt" path -F "$f" --json t.db >$f.json
+			"$dt" path -F "$f" t.db
+		done
+		known_waits 2>why && break
 	done
-	python3 - <<-'PY'
-		import json
-		for name, inner in ("all", "compile"), ("take", "hold"):
-		    objects = [json.loads(l) for l in open(name + ".json")]
-		    head, pieces = objects[0], [o for o in objects if o["type"] == "piece"]
-		    assert abs(sum(p["time_ns"] for p in pieces) - head["duration_ns"]) < 5 + len(pieces)
-		    threads = {p["thread"] for p in pieces}
-		    assert len(threads) == (4 if name == "all" else 2), (name, threads)
-		    others = sum(p["time_ns"] for p in pieces if p["thread"] != head["thread"])
-		    assert others > 0.8 * head["duration_ns"], (name, others, head)
-		    ran = sum(f["time_ns"] for p in pieces for f in p["functions"] if f["function"] in (inner, "spin"))
-		    assert ran > 0.5 * head["duration_ns"] or ran > 70e6, (name, ran, head)
-	PY
+	cat why
+	known_waits
 }
 
 # Two machines whose clocks differ: 11 of the first one sends a request to 21 of the second one, which works for 700 us.
@@ -751,7 +764,7 @@ served() {
 		else
 			grep -q 'BPF\|root\|CAP_' err
 		fi
-		served paths.json >why && break
+		served paths.json 2>why && break
 	done
 	cat why
 	served paths.json
