@@ -68,6 +68,7 @@ struct dt_filter {
 	struct dt_selection requests;
 	bool looks_around;	   /* at least one of these three has a pattern */
 	bool judges;		   /* there are words about functions */
+	bool asks_texts;	   /* there are conditions on texts */
 	struct function *function; /* by row */
 	uint32_t known;		   /* elements of function */
 	uint8_t *of_thread; /* by tid: verdict, as of a function; the last one: of `beyond' */

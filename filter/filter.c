@@ -28,8 +28,10 @@ struct dt_filter *dt_filter_new(const char *text, const struct dt_meanings *mean
 	if (dt_filter_parse(f, e) < 0)
 		goto fail;
 	f->judges = f->functions.n || f->file.n;
-	for (unsigned i = 0; i < f->terms; i++)
+	for (unsigned i = 0; i < f->terms; i++) {
 		f->judges |= f->term[i].what == CODE;
+		f->asks_texts |= f->term[i].what == TEXT;
+	}
 	if (f->process.n || f->thread.n) {
 		f->of_thread = calloc(THREAD_OF + 1, 1);
 		if (!f->of_thread) {
@@ -182,6 +184,11 @@ bool dt_filter_place(struct dt_filter *f, uint16_t core, uint32_t tid)
 	return dt_filter_thread(f, tid);
 }
 
+bool dt_filter_anywhere(const struct dt_filter *f)
+{
+	return !f->cores && !f->of_thread;
+}
+
 bool dt_filter_thread(struct dt_filter *f, uint32_t tid)
 {
 	uint8_t *at;
@@ -211,21 +218,25 @@ static void find_where(struct dt_call_operand_place *w, const char *signature, c
 	dt_operand_find(w, signature, &o);
 }
 
-static struct function *function_of(struct dt_filter *f, uint32_t row)
+/* Makes room for a function. Returns it; NULL: out of memory. */
+static __attribute__((noinline)) struct function *new_function(struct dt_filter *f, uint32_t row)
 {
-	if (row >= f->known) {
-		uint32_t n = row + 1 + row / 2;
-		struct function *more = realloc(f->function, n * sizeof(*more));
+	uint32_t n = row + 1 + row / 2;
+	struct function *more = realloc(f->function, n * sizeof(*more));
 
-		if (!more) {
-			f->no_memory = true;
-			return NULL;
-		}
-		memset(more + f->known, 0, (n - f->known) * sizeof(*more));
-		f->function = more;
-		f->known = n;
+	if (!more) {
+		f->no_memory = true;
+		return NULL;
 	}
+	memset(more + f->known, 0, (n - f->known) * sizeof(*more));
+	f->function = more;
+	f->known = n;
 	return &f->function[row];
+}
+
+static inline struct function *function_of(struct dt_filter *f, uint32_t row)
+{
+	return row < f->known ? &f->function[row] : new_function(f, row);
 }
 
 static bool compare(char op, int order)
@@ -317,6 +328,16 @@ const struct dt_call_operand_place *dt_filter_where(struct dt_filter *f, uint32_
 	return w;
 }
 
+/* As dt_filter_where(), without a call where it is known. */
+static inline const struct dt_call_operand_place *where(struct dt_filter *f, uint32_t row,
+							const struct term *t)
+{
+	const struct dt_call_operand_place *w =
+		row < f->known ? &f->function[row].where[t - f->term] : NULL;
+
+	return w && w->known ? w : dt_filter_where(f, row, t);
+}
+
 /* Returns the description of the names that a condition's value has; NULL: it has none. */
 static const char *names_of(const struct dt_filter *f, const struct dt_call_operand_place *w)
 {
@@ -333,23 +354,30 @@ static bool is_named(struct dt_filter *f, uint32_t row, const struct term *t)
 	return names_of(f, dt_filter_where(f, row, t)) != NULL;
 }
 
-static bool holds(struct dt_filter *f, uint32_t row, const struct term *t, const uint64_t *value)
+/* Returns whether a condition with a text is true of a number that may have names. */
+static __attribute__((noinline)) bool is_name(struct dt_filter *f, const struct term *t,
+					      const struct dt_call_operand_place *w,
+					      const uint64_t *value)
 {
-	const struct dt_call_operand_place *w = dt_filter_where(f, row, t);
+	const char *described = names_of(f, w);
+	int are = described ? dt_names_are(described, t->pattern, value[w->place], w->size, value)
+			    : -1;
+
+	f->met_names |= (uint32_t)(described != NULL) << (t - f->term);
+	f->met_named |= (uint32_t)(are >= 0) << (t - f->term);
+	/* a name that the type does not have is no value's, nor its opposite */
+	return are == (t->op == '=');
+}
+
+static inline bool holds(struct dt_filter *f, uint32_t row, const struct term *t,
+			 const uint64_t *value)
+{
+	const struct dt_call_operand_place *w = where(f, row, t);
 
 	if (!w || !value || w->place == 0xff)
 		return false;
-	if (t->pattern) {
-		const char *described = names_of(f, w);
-		int are = described ? dt_names_are(described, t->pattern, value[w->place], w->size,
-						   value)
-				    : -1;
-
-		f->met_names |= (uint32_t)(described != NULL) << (t - f->term);
-		f->met_named |= (uint32_t)(are >= 0) << (t - f->term);
-		/* a name that the type does not have is no value's, nor its opposite */
-		return are == (t->op == '=');
-	}
+	if (t->pattern)
+		return is_name(f, t, w, value);
 	return w->second == 0xff ? is_true(t, w, value[w->place])
 				 : is_wide_true(t, w, value[w->place], value[w->second]);
 }
@@ -407,18 +435,23 @@ static bool judge_function(struct dt_filter *f, uint32_t row)
 	return true;
 }
 
-static bool is_wanted(struct dt_filter *f, uint32_t row)
+/* Judges a function for the first time. */
+static __attribute__((noinline)) bool judge_first(struct dt_filter *f, uint32_t row)
 {
-	struct function *x;
+	struct function *x = function_of(f, row);
 
-	if (!f->judges)
-		return true;
-	x = function_of(f, row);
 	if (!x)
 		return false;
-	if (!x->verdict)
-		x->verdict = judge_function(f, row) ? 1 : 2;
+	x->verdict = judge_function(f, row) ? 1 : 2;
 	return x->verdict == 1;
+}
+
+static inline bool is_wanted(struct dt_filter *f, uint32_t row)
+{
+	if (!f->judges)
+		return true;
+	return row < f->known && f->function[row].verdict ? f->function[row].verdict == 1
+							  : judge_first(f, row);
 }
 
 bool dt_filter_function(struct dt_filter *f, uint32_t function)
@@ -606,7 +639,7 @@ bool dt_filter_end(struct dt_filter *f, const struct dt_call *c)
 		if (t->what == TIME && c->flags & DT_CALL_UNKNOWN)
 			return false;
 	}
-	return dt_filter_time(f, dt_call_ticks(c)) && are_texts(f, c);
+	return dt_filter_time(f, dt_call_ticks(c)) && (!f->asks_texts || are_texts(f, c));
 }
 
 bool dt_filter_time(const struct dt_filter *f, uint64_t ticks)

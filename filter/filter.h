@@ -85,6 +85,8 @@ const struct dt_filter_texts *dt_filter_texts_of(const struct dt_filter *f);
 /* Returns whether this core and thread are wanted; this holds for everything. tid DT_NO_TID: no
  * thread. */
 bool dt_filter_place(struct dt_filter *f, uint16_t core, uint32_t tid);
+/* Returns whether all cores and threads are. */
+bool dt_filter_anywhere(const struct dt_filter *f);
 /* The same, on whatever core. */
 bool dt_filter_thread(struct dt_filter *f, uint32_t tid);
 

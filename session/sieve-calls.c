@@ -17,47 +17,28 @@
 
 /* ---- sums of what is left out ---- */
 
-static struct dt_left_out_row *left_of(struct dt_sieve *v, uint32_t function)
+bool dt_sieve_more_lefts(struct dt_sieve *v, uint32_t function)
 {
-	if (function >= v->lefts) {
-		uint32_t n = function + 1 + function / 2;
-		struct left *more = realloc(v->left, n * sizeof(*more));
+	uint32_t n = function + 1 + function / 2;
+	struct left *more = realloc(v->left, n * sizeof(*more));
 
-		if (!more) {
-			v->no_memory = true;
-			return NULL;
-		}
-		memset(more + v->lefts, 0, (n - v->lefts) * sizeof(*more));
-		v->left = more;
-		v->lefts = n;
+	if (!more) {
+		v->no_memory = true;
+		return false;
 	}
-	v->left[function].changed = true;
-	return &v->left[function].row;
-}
-
-void dt_sieve_add_left(struct dt_left_out_row *l, uint64_t ticks, uint64_t children, bool outermost)
-{
-	if (ticks == UINT64_MAX) {
-		l->untimed++;
-		return;
-	}
-	if (!l->calls || ticks < l->min)
-		l->min = ticks;
-	if (ticks > l->max)
-		l->max = ticks;
-	l->calls++;
-	l->total += outermost ? ticks : 0;
-	l->self += ticks > children ? ticks - children : 0;
+	memset(more + v->lefts, 0, (n - v->lefts) * sizeof(*more));
+	v->left = more;
+	v->lefts = n;
+	return true;
 }
 
 void dt_sieve_merge_left(struct dt_sieve *v, const struct dt_left_out_row *some)
 {
-	struct dt_left_out_row *l = left_of(v, some->function);
+	struct dt_left_out_row *l = dt_sieve_left_of(v, some->function);
 
 	v->counts.calls += some->calls + some->untimed;
 	if (!l)
 		return;
-	l->function = some->function;
 	if (some->calls && (!l->calls || some->min < l->min))
 		l->min = some->min;
 	if (some->max > l->max)
@@ -66,18 +47,6 @@ void dt_sieve_merge_left(struct dt_sieve *v, const struct dt_left_out_row *some)
 	l->untimed += some->untimed;
 	l->total += some->total;
 	l->self += some->self;
-}
-
-void dt_sieve_count(struct dt_sieve *v, uint32_t function, uint64_t ticks, uint64_t children,
-		    bool outermost)
-{
-	struct dt_left_out_row *l = left_of(v, function);
-
-	v->counts.calls++;
-	if (!l)
-		return;
-	l->function = function;
-	dt_sieve_add_left(l, ticks, children, outermost);
 }
 
 /* ---- ends of calls ---- */
@@ -458,7 +427,8 @@ static void note_time(struct sieve_thread *t, const struct dt_record *r,
 
 	if (r->kind == DT_MORE ? !leaving || t->leaving : r->kind == DT_EXIT && t->leaving)
 		dt_sieve_capture(t, r->ticks);
-	else if (t->holds)
+	else if (!dt_sieve_held_none(t, t->last_ticks, r->ticks) &&
+		 !dt_sieve_held_look(t, t->last_ticks, r->ticks))
 		t->captured += dt_sieve_held_behind(t, t->last_ticks, r->ticks);
 	if (r->kind == DT_EXIT)
 		t->leaving = false;

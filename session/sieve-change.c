@@ -86,6 +86,7 @@ int dt_sieve_change(struct dt_sieve *v, const char *words, struct dt_error *e)
 	v->one_rule = false;
 	dt_sieve_sums_texts(v);
 	v->looks_at_end = dt_filter_looks_at_end(f);
+	v->anywhere = dt_filter_anywhere(f);
 	v->requests = dt_filter_has_requests(f);
 	v->least = (uint64_t)dt_filter_least(f);
 	note_words(v, words);

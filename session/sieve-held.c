@@ -49,6 +49,8 @@ static void put(struct sieve_thread *t, uint64_t begin, uint64_t end, bool recor
 	else if (i < t->holds)
 		h->before = hold_at(t, i + 1)->before - (end - begin);
 	t->holds++;
+	t->calm_to = 0;
+	t->calm_from = UINT64_MAX;
 }
 
 void dt_sieve_held(struct dt_sieve *v, uint32_t tid, uint64_t begin, uint64_t end, bool record)
@@ -98,6 +100,25 @@ static uint64_t find(const struct sieve_thread *t, uint64_t ticks)
 			high = middle;
 	}
 	return t->hold->found = low;
+}
+
+bool dt_sieve_held_look(struct sieve_thread *t, uint64_t since, uint64_t until)
+{
+	const struct sieve_hold *h;
+	uint64_t i;
+
+	if (!t->holds)
+		return true;
+	i = find(t, until);
+	if (i == oldest_of(t)) /* nothing, or what is forgotten, is before */
+		return false;
+	h = hold_at(t, i - 1);
+	if (h->end > since)
+		return false;
+	t->calm_from = h->end;
+	t->calm_to = i < t->holds ? hold_at(t, i)->begin : UINT64_MAX;
+	t->calm_before = h->before + (h->end - h->begin);
+	return true;
 }
 
 uint64_t dt_sieve_held_between(const struct sieve_thread *t, uint64_t begin, uint64_t end,

@@ -29,7 +29,9 @@ static void end_call(struct dt_call *c, const struct dt_record *exit, uint64_t h
 static bool is_wanted(struct dt_sieve *v, struct dt_call *c, uint16_t core, uint32_t around,
 		      const struct dt_record *exit, uint64_t held)
 {
-	if (!dt_filter_place(v->filter, core, c->tid) || !dt_filter_begin(v->filter, c, around))
+	if (!v->anywhere && !dt_filter_place(v->filter, core, c->tid))
+		return false;
+	if (!dt_filter_begin(v->filter, c, around))
 		return false;
 	if (!v->looks_at_end)
 		return true;
@@ -53,7 +55,8 @@ bool dt_sieve_judge_leaf(struct dt_sieve *v, const struct dt_record *entry,
 		return false;
 	if (s->n && s->frame[s->n - 1].sp == entry->sp && s->frame[s->n - 1].jumped)
 		return false;
-	if (t->holds) {
+	if (!dt_sieve_held_none(t, t->last_ticks, exit->ticks) &&
+	    !dt_sieve_held_look(t, t->last_ticks, exit->ticks)) {
 		t->captured += dt_sieve_held_behind(t, t->last_ticks, entry->ticks);
 		held = dt_sieve_held_behind(t, entry->ticks, exit->ticks);
 		t->captured += held;

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEAR 16384	/* bytes: see DT_STACK_NEAR */
-#define FAR  (4u << 20) /* bytes: see DT_STACK_FAR */
+#define FAR (4u << 20) /* bytes: see DT_STACK_FAR */
 
 /* ---- threads ---- */
 
@@ -128,11 +127,6 @@ uint32_t *dt_sieve_open_counter(struct sieve_thread *t, uint32_t function)
 
 /* ---- stacks ---- */
 
-static bool is_kernel(uint64_t sp)
-{
-	return sp >> 63;
-}
-
 void dt_sieve_remove_stack(struct dt_sieve *v, struct sieve_thread *t, struct stack *s)
 {
 	if (t->alone_stack == s)
@@ -215,17 +209,15 @@ static struct stack *use(struct sieve_thread *t, struct stack *s)
 	return t->now = s;
 }
 
-struct stack *dt_sieve_place(struct dt_sieve *v, struct sieve_thread *t, uint64_t sp)
+struct stack *dt_sieve_place_found(struct dt_sieve *v, struct sieve_thread *t, uint64_t sp)
 {
-	struct stack *best = NULL, *s = t->now;
+	struct stack *best = NULL, *s;
 	uint64_t least = FAR;
 
-	if (s && t->stacks == 1 && s->n && s->frame[s->n - 1].sp >= sp &&
-	    s->frame[s->n - 1].sp - sp <= NEAR)
-		return s;
 	for (uint32_t i = 0; i < t->stacks; i++) {
-		uint64_t d = t->stack[i]->kernel == is_kernel(sp) ? distance(t->stack[i], sp)
-								  : UINT64_MAX;
+		uint64_t d = t->stack[i]->kernel == dt_sieve_is_kernel(sp)
+				     ? distance(t->stack[i], sp)
+				     : UINT64_MAX;
 
 		if (d < least || (d == least && t->stack[i] == t->now)) {
 			best = t->stack[i];
@@ -235,11 +227,11 @@ struct stack *dt_sieve_place(struct dt_sieve *v, struct sieve_thread *t, uint64_
 	for (uint32_t i = 0; i < t->stacks && !best; i++) {
 		s = t->stack[i];
 		/* all of it is a little below: gone, unwound on its own stack */
-		if (s->kernel == is_kernel(sp) &&
-		    (!s->n || (s->frame[0].sp < sp && sp - s->frame[0].sp <= NEAR)))
+		if (s->kernel == dt_sieve_is_kernel(sp) &&
+		    (!s->n || (s->frame[0].sp < sp && sp - s->frame[0].sp <= SIEVE_NEAR)))
 			best = s;
 	}
-	return use(t, best ? best : new_stack(v, t, is_kernel(sp)));
+	return use(t, best ? best : new_stack(v, t, dt_sieve_is_kernel(sp)));
 }
 
 static bool has_frame(const struct stack *s, uint64_t sp, uint32_t function)

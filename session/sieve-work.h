@@ -99,10 +99,13 @@ struct sieve_thread {
 	struct sieve_copy *copy;  /* of the stack, where a call ends; NULL: none */
 	struct sieve_holds *hold; /* the last waits: a ring; NULL: none */
 	uint64_t holds;		  /* how many there were */
-	uint64_t captured;	  /* ticks that hooks have taken to copy texts, in all */
-	uint64_t last_ticks;	  /* of its last record; 0: none */
-	bool leaving;		  /* its last call is done, and what it has filled in is copied */
-	uint32_t *open;		  /* by function row: how many calls of it are open */
+	/* between these times there is no wait, and before them waits took `calm_before' in all;
+	 * calm_to 0: no such times are known */
+	uint64_t calm_from, calm_to, calm_before;
+	uint64_t captured;   /* ticks that hooks have taken to copy texts, in all */
+	uint64_t last_ticks; /* of its last record; 0: none */
+	bool leaving;	     /* its last call is done, and what it has filled in is copied */
+	uint32_t *open;	     /* by function row: how many calls of it are open */
 	uint32_t opens;
 };
 
@@ -183,6 +186,7 @@ struct dt_sieve {
 	char *chosen;	   /* the filter's own words */
 	bool late;	   /* calls have been written before it began to choose */
 	bool looks_at_end; /* calls have to be held */
+	bool anywhere;	   /* the filter wants all cores and threads */
 	uint64_t least;	   /* ticks after which an open call is wanted; 0: that is not known */
 	uint64_t patience; /* ticks for which a call is held at most */
 	struct lane *lane;
@@ -263,7 +267,13 @@ struct dt_filter *dt_sieve_filter(const struct dt_sieve *v, const char *words, s
 
 /* Returns a verdict that is undecided, with one reference. */
 uint32_t dt_verdict_new(struct dt_sieve *v);
-void dt_verdict_drop(struct dt_sieve *v, uint32_t verdict); /* gives a reference up */
+void dt_verdict_drop_slot(struct dt_sieve *v, uint32_t verdict); /* for the next function */
+
+static inline void dt_verdict_drop(struct dt_sieve *v, uint32_t verdict) /* gives a reference up */
+{
+	if (verdict >= VERDICT_FIRST)
+		dt_verdict_drop_slot(v, verdict);
+}
 
 static inline uint32_t dt_verdict_hold(struct dt_sieve *v, uint32_t verdict)
 {
@@ -331,10 +341,23 @@ uint64_t dt_sieve_held_before(const struct sieve_thread *t, uint64_t ticks);
 uint64_t dt_sieve_held_between(const struct sieve_thread *t, uint64_t begin, uint64_t end,
 			       uint64_t before);
 
-/* The same for most threads, which do not wait. */
-static inline uint64_t dt_sieve_held_at(const struct sieve_thread *t, uint64_t ticks)
+/* Finds out whether a thread did not wait between two times; what is found is remembered. */
+bool dt_sieve_held_look(struct sieve_thread *t, uint64_t since, uint64_t until);
+
+/* Tells whether a thread is known not to have waited between two times. */
+static inline bool dt_sieve_held_none(const struct sieve_thread *t, uint64_t since, uint64_t until)
 {
-	return t->holds ? dt_sieve_held_before(t, ticks) : 0;
+	return !t->holds || (since >= t->calm_from && until <= t->calm_to);
+}
+
+/* As dt_sieve_held_before(), quickly where the thread did not wait near that time. */
+static inline uint64_t dt_sieve_held_at(struct sieve_thread *t, uint64_t ticks)
+{
+	if (!t->holds)
+		return 0;
+	if (dt_sieve_held_none(t, ticks, ticks) || dt_sieve_held_look(t, ticks, ticks))
+		return t->calm_before;
+	return dt_sieve_held_before(t, ticks);
 }
 
 /* Returns how many ticks of a call that ends at `end' are devtrace's. */
@@ -345,7 +368,7 @@ static inline uint64_t dt_sieve_held_in(const struct sieve_thread *t, const stru
 
 	if (end <= f->begin)
 		return 0;
-	if (t->holds)
+	if (!dt_sieve_held_none(t, f->begin, end))
 		held += dt_sieve_held_between(t, f->begin, end, f->held);
 	return held < end - f->begin ? held : end - f->begin;
 }
@@ -358,10 +381,11 @@ void dt_sieve_capture(struct sieve_thread *t, uint64_t ticks);
 
 /* ---- sieve-threads.c ---- */
 
-/* for the two functions below */
+/* for the three functions below */
 struct sieve_thread *dt_sieve_thread_found(struct dt_sieve *v, const struct dt_record *r,
 					   unsigned core);
 uint32_t *dt_sieve_open_counter(struct sieve_thread *t, uint32_t function);
+struct stack *dt_sieve_place_found(struct dt_sieve *v, struct sieve_thread *t, uint64_t sp);
 
 /* Returns the thread of a record; NULL: out of memory. */
 static inline struct sieve_thread *dt_sieve_thread_of(struct dt_sieve *v, const struct dt_record *r,
@@ -389,8 +413,24 @@ static inline void dt_sieve_stack_empty(const struct dt_sieve *v, struct stack *
 	s->note = v->sums ? dt_sums_nobody(v->sums) : 0;
 }
 
+#define SIEVE_NEAR 16384 /* bytes: see DT_STACK_NEAR */
+
+static inline bool dt_sieve_is_kernel(uint64_t sp)
+{
+	return sp >> 63;
+}
+
 /* Returns the stack that a new frame at sp is on, which may be a new one; NULL: out of memory. */
-struct stack *dt_sieve_place(struct dt_sieve *v, struct sieve_thread *t, uint64_t sp);
+static inline struct stack *dt_sieve_place(struct dt_sieve *v, struct sieve_thread *t, uint64_t sp)
+{
+	struct stack *s = t->now;
+
+	if (s && t->stacks == 1 &&
+	    (s->n ? s->frame[s->n - 1].sp >= sp && s->frame[s->n - 1].sp - sp <= SIEVE_NEAR
+		  : s->kernel == dt_sieve_is_kernel(sp)))
+		return s;
+	return dt_sieve_place_found(v, t, sp);
+}
 /* Returns the stack with the frame that an exit belongs to; NULL: there is none. */
 struct stack *dt_sieve_stack_of(struct sieve_thread *t, uint64_t sp, uint32_t function);
 void dt_sieve_remove_stack(struct dt_sieve *v, struct sieve_thread *t, struct stack *s);
@@ -476,16 +516,51 @@ struct ending {
 	uint32_t flags;		/* DT_CALL_* */
 };
 
-/* Adds a call to what was left out of its function, and that to the sieve's. ticks UINT64_MAX: how
- * long it took is not known */
-void dt_sieve_add_left(struct dt_left_out_row *l, uint64_t ticks, uint64_t children,
-		       bool outermost);
+/* Adds a call to what was left out of its function. ticks UINT64_MAX: how long it took is not known
+ */
+static inline void dt_sieve_add_left(struct dt_left_out_row *l, uint64_t ticks, uint64_t children,
+				     bool outermost)
+{
+	if (ticks == UINT64_MAX) {
+		l->untimed++;
+		return;
+	}
+	if (!l->calls || ticks < l->min)
+		l->min = ticks;
+	if (ticks > l->max)
+		l->max = ticks;
+	l->calls++;
+	l->total += outermost ? ticks : 0;
+	l->self += ticks > children ? ticks - children : 0;
+}
+
+/* Makes room for the sums of a function, which has none. False: out of memory. */
+bool dt_sieve_more_lefts(struct dt_sieve *v, uint32_t function);
+
+/* Returns the sums of a function, which change; NULL: out of memory. */
+static inline struct dt_left_out_row *dt_sieve_left_of(struct dt_sieve *v, uint32_t function)
+{
+	if (function >= v->lefts && !dt_sieve_more_lefts(v, function))
+		return NULL;
+	v->left[function].changed = true;
+	v->left[function].row.function = function;
+	return &v->left[function].row;
+}
+
+/* Adds such sums to the sieve's. */
 void dt_sieve_merge_left(struct dt_sieve *v, const struct dt_left_out_row *l);
 
 /* Counts a call that is left out. ticks: how long it took; UINT64_MAX: not known. outermost: it was
  * in no other call of its function. */
-void dt_sieve_count(struct dt_sieve *v, uint32_t function, uint64_t ticks, uint64_t children,
-		    bool outermost);
+static inline void dt_sieve_count(struct dt_sieve *v, uint32_t function, uint64_t ticks,
+				  uint64_t children, bool outermost)
+{
+	struct dt_left_out_row *l = dt_sieve_left_of(v, function);
+
+	v->counts.calls++;
+	if (l)
+		dt_sieve_add_left(l, ticks, children, outermost);
+}
 /* Decides, unless that has been done. */
 void dt_sieve_decide(struct dt_sieve *v, uint32_t verdict, bool keep);
 /* Passes a call that has ended on to the sums. */

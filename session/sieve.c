@@ -40,9 +40,9 @@ uint32_t dt_verdict_new(struct dt_sieve *v)
 	return i;
 }
 
-void dt_verdict_drop(struct dt_sieve *v, uint32_t verdict)
+void dt_verdict_drop_slot(struct dt_sieve *v, uint32_t verdict)
 {
-	if (verdict < VERDICT_FIRST || --v->verdict[verdict].refs)
+	if (--v->verdict[verdict].refs)
 		return;
 	dt_sieve_request_decided(v, verdict);
 	v->unused[v->free++] = verdict;
@@ -161,6 +161,7 @@ struct dt_sieve *dt_sieve_new(struct dt_session *s, struct dt_error *e)
 	if (!s->has_log)
 		note_filter(s->store, o);
 	v->looks_at_end = dt_filter_looks_at_end(v->filter);
+	v->anywhere = dt_filter_anywhere(v->filter);
 	v->requests = dt_filter_has_requests(v->filter);
 	v->least = (uint64_t)dt_filter_least(v->filter);
 	v->patience = (uint64_t)(PATIENCE_NS * s->ticks_per_ns);
@@ -216,26 +217,32 @@ static uint64_t head_of(const struct lane *l)
 	return l->unseen == l->end ? UINT64_MAX : lane_record(l, l->unseen)->ticks;
 }
 
-/* Finds out where a record comes from, and the pc that a log has for it. */
-static int find_place(struct dt_sieve *v, const struct dt_record *r, struct dt_store_place *at,
-		      uint64_t *shown, struct dt_error *e)
+/* Asks the store where a record comes from, and remembers it. */
+static __attribute__((noinline)) struct place_entry *
+ask_place(struct dt_sieve *v, const struct dt_record *r, struct place_entry *p, struct dt_error *e)
 {
+	struct dt_store_place at = {0};
 	struct dt_record copy = *r;
+
+	if (!dt_sieve_find_stack(v, r, &at) && dt_store_place(v->session->store, r, &at, e))
+		return NULL;
+	if (v->session->has_log)
+		v->log->translate(v->session, &copy, 1);
+	*p = (struct place_entry){r->pc, r->tid, r->kind, at, copy.pc};
+	dt_sieve_early_tell(v, r, &at);
+	return p;
+}
+
+/* Finds out where a record comes from, and the pc that a log has for it. What is returned stays
+ * until the next one is asked about. NULL: error */
+static const struct place_entry *find_place(struct dt_sieve *v, const struct dt_record *r,
+					    struct dt_error *e)
+{
 	uint64_t hash = (r->pc ^ (uint64_t)r->tid << 40) * 0x9e3779b97f4a7c15u;
 	struct place_entry *p = &v->place[hash >> 52];
 
 	_Static_assert(PLACES == 1 << (64 - 52), "the hash has twelve bits");
-	if (p->pc != r->pc || p->tid != r->tid || p->kind != r->kind) {
-		if (!dt_sieve_find_stack(v, r, at) && dt_store_place(v->session->store, r, at, e))
-			return -1;
-		if (v->session->has_log)
-			v->log->translate(v->session, &copy, 1);
-		*p = (struct place_entry){r->pc, r->tid, r->kind, *at, copy.pc};
-		dt_sieve_early_tell(v, r, at);
-	}
-	*at = p->at;
-	*shown = p->shown;
-	return 0;
+	return p->pc == r->pc && p->tid == r->tid && p->kind == r->kind ? p : ask_place(v, r, p, e);
 }
 
 /* Returns whether records were lost right before a position that has not been chosen at. */
@@ -248,28 +255,28 @@ static bool is_gap(const struct lane *l, uint64_t at)
 }
 
 /*
- * Chooses at once among the next record of a lane, an entry, and the one behind it, if that is its
- * exit and is not later than `until'. Returns 1 if it has, 0 if not, -1 and an error.
+ * Chooses at once among the next record of a lane, an entry at `at', and the one behind it, if that
+ * is its exit and is not later than `until'. Returns 1 if it has, 0 if not, -1 and an error.
  */
-static int choose_leaf(struct dt_sieve *v, struct lane *l, const struct dt_store_place *at,
-		       uint64_t until, struct dt_error *e)
+static int choose_leaf(struct dt_sieve *v, struct lane *l, struct dt_store_place at, uint64_t until,
+		       struct dt_error *e)
 {
 	const struct dt_record *r = lane_record(l, l->unseen), *next;
-	struct dt_store_place end;
+	const struct place_entry *end;
 	uint32_t verdict;
-	uint64_t shown;
 
 	if (l->unseen + 1 == l->end || v->session->has_log)
 		return 0;
 	next = lane_record(l, l->unseen + 1);
 	if (next->kind != DT_EXIT || next->tid != r->tid || next->sp != r->sp ||
-	    next->ticks > until || next->ticks < r->ticks || !at->function ||
-	    at->place == DT_SITE_ENTRY_ALONE || is_gap(l, l->unseen + 1))
+	    next->ticks > until || next->ticks < r->ticks || !at.function ||
+	    at.place == DT_SITE_ENTRY_ALONE || (l->gaps && is_gap(l, l->unseen + 1)))
 		return 0;
-	if (find_place(v, next, &end, &shown, e))
+	end = find_place(v, next, e);
+	if (!end)
 		return -1;
-	if (end.function != at->function || end.place == DT_SITE_TAIL ||
-	    !dt_sieve_judge_leaf(v, r, next, l->core, at->function, &verdict))
+	if (end->at.function != at.function || end->at.place == DT_SITE_TAIL ||
+	    !dt_sieve_judge_leaf(v, r, next, l->core, at.function, &verdict))
 		return 0;
 	if (next->ticks > v->now)
 		v->now = next->ticks;
@@ -288,27 +295,31 @@ static bool needs_place(const struct dt_sieve *v, const struct dt_record *r)
 /* Chooses among the next records of a lane, up to a time. */
 static int choose(struct dt_sieve *v, struct lane *l, uint64_t until, struct dt_error *e)
 {
-	struct dt_store_place at;
-	uint64_t shown;
+	const struct place_entry *p;
 	int leaf = 0;
 
 	for (; l->unseen < l->end; l->unseen++) {
 		const struct dt_record *r = lane_record(l, l->unseen);
+		struct dt_store_place at = {0};
+		uint64_t shown = r->pc;
 
-		at = (struct dt_store_place){0};
 		if (r->ticks > until)
 			break;
-		if (is_gap(l, l->unseen))
+		if (l->gaps && is_gap(l, l->unseen))
 			dt_sieve_lossy(v);
-		shown = r->pc;
-		if (needs_place(v, r) && find_place(v, r, &at, &shown, e))
-			return -1;
+		if (needs_place(v, r)) {
+			p = find_place(v, r, e);
+			if (!p)
+				return -1;
+			at = p->at;
+			shown = p->shown;
+		}
 		if (r->ticks > v->now)
 			v->now = r->ticks;
 		/* the records are our copies: the hook was so far below its function (capture.h) */
 		if (r->kind == DT_MORE && v->session->unwinder && dt_sieve_is_stack(at.place))
 			((struct dt_record *)(uintptr_t)r)->sp += DT_STACK_BLOCK;
-		if (r->kind == DT_ENTRY && (leaf = choose_leaf(v, l, &at, until, e)) != 0) {
+		if (r->kind == DT_ENTRY && (leaf = choose_leaf(v, l, at, until, e)) != 0) {
 			if (leaf < 0)
 				return -1;
 			continue;
@@ -405,8 +416,8 @@ static int put_wanted(struct dt_sieve *v, const struct lane *l, const struct dt_
 	return v->log->put(v->log->ctx, l->core, r, n) ? dt_fail(e, "out of memory") : 0;
 }
 
-/* Counts a record that is left out. */
-/* counts: as one that --filter has left out; else it was taken for a stack. */
+/* Counts a record that is left out. counts: as one that --filter has left out; else it was taken
+ * for a stack. */
 static void leave_out(struct dt_sieve *v, struct lane *l, const struct dt_record *r, bool counts)
 {
 	l->left++;
@@ -415,6 +426,18 @@ static void leave_out(struct dt_sieve *v, struct lane *l, const struct dt_record
 		v->log->in += r->kind == DT_ENTRY || r->kind == DT_POINT;
 		v->log->out += r->kind == DT_EXIT;
 	}
+}
+
+/* Leaves out the records that come next, as long as they are to be; as leave_out(). */
+static void leave_out_run(struct dt_sieve *v, struct lane *l)
+{
+	uint64_t at = l->begin;
+
+	while (at < l->unseen && l->verdict[at & (l->size - 1)] == VERDICT_DROP)
+		at++;
+	l->left += at - l->begin;
+	v->counts.records += at - l->begin;
+	l->begin = at;
 }
 
 /* Puts what is decided of a lane into the file, up to the first that is not. all: everything. */
@@ -428,6 +451,10 @@ static int put(struct dt_sieve *v, struct lane *l, bool all, struct dt_error *e)
 	while (l->begin < l->unseen) {
 		uint32_t verdict = l->verdict[l->begin & (l->size - 1)];
 
+		if (verdict == VERDICT_DROP && !l->gaps && !v->log) {
+			leave_out_run(v, l);
+			continue;
+		}
 		if (dt_verdict_is(v, verdict) == UNDECIDED)
 			decide(v, l, &v->verdict[verdict], most, all);
 		if (dt_verdict_is(v, verdict) == UNDECIDED)

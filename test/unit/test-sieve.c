@@ -712,14 +712,45 @@ static void test_forged_behind(void **state)
 
 #define WAITS 3000u
 
+static uint64_t first[WAITS], last[WAITS]; /* of waits */
+
+/* Tries what says quickly that there is no wait between two times, of the first n. */
+static void check_none(struct sieve_thread *t, unsigned n, uint64_t a, uint64_t b, unsigned *none,
+		       unsigned *some)
+{
+	uint64_t held = 0, before = 0;
+	bool known = dt_sieve_held_none(t, a, b);
+
+	for (unsigned w = 0; w < n; w++) {
+		uint64_t ends = last[w] < a ? last[w] : a;
+
+		held += last[w] > a && first[w] < b;
+		before += first[w] < ends ? ends - first[w] : 0;
+	}
+	if (known)
+		assert_int_equal(held, 0);
+	if (known || dt_sieve_held_look(t, a, b)) {
+		assert_int_equal(held, 0);
+		assert_int_equal(t->calm_before, before);
+		assert_true(dt_sieve_held_none(t, a, b));
+		assert_int_equal(dt_sieve_held_between(t, a, b, UINT64_MAX), 0);
+		assert_int_equal(dt_sieve_held_behind(t, a, b), 0);
+		++*none;
+	} else {
+		/* of a time before all waits it does not know */
+		assert_true(held || !before);
+		++*some;
+	}
+}
+
 /* A thread's waits, told in an order that is nearly that of time, are asked about at random; what
  * is right is added up from all of them. The sieve remembers 1,024. */
 static void test_waits(void **state)
 {
-	static uint64_t first[WAITS], last[WAITS];
 	const struct dt_record r = {.tid = 7};
-	const struct sieve_thread *t;
+	struct sieve_thread *t;
 	uint64_t now = 1000;
+	unsigned none = 0, some = 0;
 
 	begin("time>1us");
 	for (unsigned i = 0; i < WAITS; i++) {
@@ -760,11 +791,19 @@ static void test_waits(void **state)
 					behind += begins < ends ? ends - begins : 0;
 				}
 				behind = b - since - behind;
+				assert_int_equal(dt_sieve_held_at(t, a), before);
 				assert_int_equal(dt_sieve_held_before(t, a), before);
+				/* short times, too: in most of them there is no wait */
+				b = n % 2 ? b : a + n / 2;
+				check_none(t, i + 2, a, b, &none, &some);
+				if (n % 2 == 0)
+					continue;
 				assert_int_equal(dt_sieve_held_between(t, a, b, UINT64_MAX), held);
 				assert_int_equal(dt_sieve_held_behind(t, a, b), behind);
 			}
 		}
+	assert_in_range(none, 1000, 30000);
+	assert_in_range(some, 1000, 30000);
 	/* of a time that begins before all that are remembered */
 	assert_int_equal(dt_sieve_held_between(t, first[0], now, 0), dt_sieve_held_before(t, now));
 	dt_sieve_free(session.sieve);
