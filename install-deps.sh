@@ -1,7 +1,7 @@
 #!/bin/sh
 # What building devtrace and its tests needs.
 # usage: install-deps.sh missing              says what building needs and is not there, and the command for it; installs nothing
-#        install-deps.sh build|aarch64|unit|cases|lint|prototypes|check|kernel|demo|bench|soak|static|deb|packages...
+#        install-deps.sh build|aarch64|unit|cases|lint|prototypes|check|kernel|demo|bench|soak|engines|static|deb|packages...
 #                                             installs the Debian packages that these need and that are missing, saying so
 set -eu
 # Of each header or program that building needs: the packages that have it in Debian and Ubuntu, in Fedora, in Alpine and
@@ -83,6 +83,7 @@ for group; do
 	cases) want="$want bats tmux xz-utils g++ gdb ltrace uftrace python3 python3-numpy python3-pandas sqlite3 strace curl debuginfod libdebuginfod1 dwz" ;;
 	kernel) want="$want qemu-system-x86 busybox-static cpio binutils dkms" ;;
 	demo) want="$want dpkg-dev systemtap-sdt-dev gnuplot-nox ca-certificates" ;;
+	engines) want="$want clickhouse-server clickhouse-client" ;;
 	soak) want="$want postgresql nginx-light apache2-utils curl git libpython3.11-testsuite golang-go dpkg-dev m4 nasm cmake" ;;
 	bench) want="$want dpkg-dev uftrace clang-19 libclang-rt-19-dev clang valgrind tcl sqlite3 python3" ;;
 	# Zydis is built from its source, since Debian has it as a shared library only

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "analyse/barrelfish.h"
+#include "export/clickhouse.h"
 #include "export/export.h"
 #include "cmd/choose.h"
 #include "cmd/commands.h"
@@ -25,6 +26,10 @@ static const char help[] =
 	"      --folded         folded stacks and their own time in ns, for flame graphs\n"
 	"      --callgrind      for callgrind_annotate and KCachegrind; times in ns\n"
 	"      --csv            a line for each call\n"
+	"      --parquet        a table of calls by columns, for DuckDB, Spark and others\n"
+	"      --clickhouse     the same for ClickHouse: INSERT INTO devtrace.calls FORMAT RowBinary\n"
+	"      --clickhouse-tables[=CLUSTER]  print the statements that make its tables, also those\n"
+	"                       of a CLUSTER of servers; no FILE\n"
 	"      --no-values      calls without arguments and results: Chrome's, Perfetto's, CTF, CSV\n"
 	"      --barrelfish     Barrelfish's text dump: events, messages, context switches and\n"
 	"                       applications of each core; calls are no part of it\n"
@@ -119,9 +124,9 @@ static const struct dt_export *find_format(const char *name)
 
 struct asked {
 	const struct dt_export *format;
-	const char *output, *folder, *filter;
+	const char *output, *folder, *filter, *cluster;
 	enum dt_dump_form form;
-	bool values, barrelfish;
+	bool values, barrelfish, tables;
 	unsigned formats; /* how many different formats were asked for */
 };
 
@@ -152,6 +157,17 @@ static int take(struct asked *a, int o, const char *name)
 		}
 		a->form = o == 2 ? DT_DUMP_RELATIVE : DT_DUMP_ABSOLUTE;
 		return -1;
+	case 7:
+		if (optarg && !dt_clickhouse_is_cluster(optarg)) {
+			dt_cmd_fail("--clickhouse-tables: %s: a cluster's name has letters, digits "
+				    "and _",
+				    optarg);
+			return dt_cmd_usage("export");
+		}
+		a->tables = true;
+		a->cluster = optarg;
+		a->formats++;
+		return -1;
 	case 'f':
 		a->filter = optarg;
 		return -1;
@@ -181,8 +197,24 @@ static int check(const struct asked *a)
 	dt_cmd_fail(a->formats == 1 ? "--relative and --absolute are of --barrelfish"
 		    : a->formats    ? "one format at a time"
 				    : "say the format: --chrome, --perfetto, --ctf, --speedscope, "
-				      "--folded, --callgrind, --csv or --barrelfish");
+				      "--folded, --callgrind, --csv, --parquet, --clickhouse or "
+				      "--barrelfish");
 	return dt_cmd_usage("export");
+}
+
+/* Writes the statements that make an engine's tables; returns the exit status. */
+static int write_tables(const struct asked *a, int others)
+{
+	struct dt_output part;
+
+	if (others || a->filter) {
+		dt_cmd_fail("--clickhouse-tables makes tables for all traces: no FILE, no -f");
+		return dt_cmd_usage("export");
+	}
+	if (!dt_output_open(&part, a->output))
+		return 1;
+	dt_clickhouse_tables(part.file, a->cluster);
+	return dt_output_end(&part, true);
 }
 
 int dt_cmd_export(int argc, char **argv)
@@ -196,6 +228,9 @@ int dt_cmd_export(int argc, char **argv)
 						{"folded", no_argument, NULL, 4},
 						{"callgrind", no_argument, NULL, 4},
 						{"csv", no_argument, NULL, 4},
+						{"parquet", no_argument, NULL, 4},
+						{"clickhouse", no_argument, NULL, 4},
+						{"clickhouse-tables", optional_argument, NULL, 7},
 						{"no-values", no_argument, NULL, 5},
 						{"ctf", required_argument, NULL, 6},
 						{"output", required_argument, NULL, 'o'},
@@ -216,6 +251,8 @@ int dt_cmd_export(int argc, char **argv)
 	status = check(&a);
 	if (status >= 0)
 		return status;
+	if (a.tables)
+		return write_tables(&a, argc - optind);
 	if (!(a.folder ? dt_output_open_folder(&part, a.folder) : dt_output_open(&part, a.output)))
 		return 1;
 	dt_output_needs(&part, &needs);

@@ -15,6 +15,10 @@ const struct dt_export dt_exports[] = {
 	{"callgrind", "callgrind's, for callgrind_annotate and KCachegrind: times in ns",
 	 dt_export_callgrind, DT_BY_THREAD},
 	{"csv", "a line for each call, with values", dt_export_csv, DT_BY_TIME},
+	{"parquet", "a table of calls by columns, for DuckDB, Spark and others", dt_export_parquet,
+	 DT_BY_TIME},
+	{"clickhouse", "a table of calls for ClickHouse, in its format RowBinary",
+	 dt_export_clickhouse, DT_BY_TIME},
 	{0},
 };
 

@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, align, hostile, corpus, suites, found, arm64, kernel, packages, rpm, static, old-libc, fuzz, sanitizers, whole
+#                            storm, csmith, csmith-points, kills, oracle, align, engines, hostile, corpus, suites, found, arm64, kernel, packages, rpm, static, old-libc, fuzz, sanitizers, whole
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -24,6 +24,8 @@
 #     (SOAK_COMBINATIONS, from FIRST on): test/oracle/run.py
 #   - clocks of machines that are simulated, SOAK_ALIGN times (1,000, from FIRST on): the truth is inside the bars, no message goes
 #     backward: test/unit/test-align.c
+#   - a fleet's calls on two ClickHouse servers of Debian's package, and in DuckDB: what these say is what devtrace sql says
+#     (ENGINES_RECORDS of each of two made-up traces: 3,000,000): test/real/engines.sh
 #   - programs that write into the session's memory what they like, SOAK_HOSTILE minutes (60): test/hostile/hostile.t
 #   - encoders, OpenSSL's algorithms, packers, and programs of ten languages, all functions of theirs and of their
 #     libraries probed: output and status as alone (what is installed of them; nine minutes): test/real/corpus.sh
@@ -525,6 +527,10 @@ static_program() {
 old_libc() {
 	bash "$root/test/real/old-libc.sh" "$devtrace" >"$work/log" 2>&1 && ! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
 }
+engines() {
+	bash "$root/test/real/engines.sh" "$devtrace" >"$work/log" 2>&1 && ! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
+}
+campaign engines "a fleet's calls on two ClickHouse servers and in DuckDB are those of devtrace sql" engines
 campaign old-libc "programs with glibc 2.31: every call, and the threads' own ids" old_libc
 campaign static "the static program works where there is nothing but a program to trace" static_program
 fuzzer() {
