@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "export/calls.h"
 #include "export/export.h"
 #include "analyse/messages.h"
 
@@ -13,7 +14,7 @@ struct writing {
 	const struct dt_chosen_calls *chosen; /* NULL: all */
 	struct dt_reader *r;
 	FILE *f;
-	struct dt_formats *formats;
+	struct dt_export_calls calls;
 	struct dt_json line, text;
 	struct dt_export_names names;
 	uint64_t first;
@@ -63,11 +64,9 @@ static void on_end(void *ctx, const struct dt_call *c)
 	write_thread(w, c->tid);
 	dt_json_print(&w->line, ",\"ts\":%.3f,\"dur\":%.3f", us(w, c->begin),
 		      dt_export_ns(w->r, c->begin, c->end) / 1000);
-	if (w->formats) {
+	if (w->calls.formats) {
 		w->text.bytes.n = 0;
-		dt_words_call(w->formats, &w->text, c->function, c->argument);
-		if (c->result)
-			dt_words_result(w->formats, &w->text, c->function, c->result);
+		dt_export_calls_words(&w->calls, &w->text, c);
 		dt_json_bytes(&w->text, "", 1);
 		dt_json_print(&w->line, ",\"args\":{\"call\":");
 		dt_json_string(&w->line, w->text.failed ? "?" : (const char *)w->text.bytes.p);
@@ -180,8 +179,7 @@ static void write_holds(struct writing *w)
 int dt_export_chrome(struct dt_reader *r, FILE *f, struct dt_formats *formats,
 		     const struct dt_chosen_calls *chosen, struct dt_error *e)
 {
-	struct writing w = {
-		.r = r, .chosen = chosen, .f = f, .formats = formats, .first = dt_export_first(r)};
+	struct writing w = {.r = r, .chosen = chosen, .f = f, .first = dt_export_first(r)};
 	const struct dt_pair_events events = {
 		.end = on_end, .other = on_other, .loss = on_loss, .ctx = &w};
 	int rc;
@@ -191,8 +189,9 @@ int dt_export_chrome(struct dt_reader *r, FILE *f, struct dt_formats *formats,
 	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"creator\":\"devtrace\"},\"traceEvents\":[",
 	      f);
 	write_names(&w);
-	rc = dt_pair_run(r, &(struct dt_reader_range){.order = DT_BY_TIME, .values = true}, &events,
-			 e);
+	w.calls = (struct dt_export_calls){.reader = r, .formats = formats, .events = &events};
+	rc = dt_export_calls_run(&w.calls,
+				 &(struct dt_reader_range){.order = DT_BY_TIME, .values = true}, e);
 	write_holds(&w);
 	fputs("\n]}\n", f);
 	if (rc == 0 && (w.line.failed || w.text.failed))

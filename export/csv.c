@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "show/csv.h"
+#include "export/calls.h"
 #include "export/export.h"
 
 static void quoted(FILE *f, const char *s)
@@ -15,7 +16,7 @@ struct writing {
 	const struct dt_chosen_calls *chosen; /* NULL: all */
 	struct dt_reader *r;
 	FILE *f;
-	struct dt_formats *formats;
+	struct dt_export_calls calls;
 	struct dt_json line;
 	struct dt_export_names names;
 	uint64_t first;
@@ -62,11 +63,9 @@ static void on_end(void *ctx, const struct dt_call *c)
 	putc(',', w->f);
 	write_times(w, c);
 	fprintf(w->f, ",%s,", dt_call_ended(c));
-	if (w->formats) {
+	if (w->calls.formats) {
 		w->line.bytes.n = 0;
-		dt_words_call(w->formats, &w->line, c->function, c->argument);
-		if (c->result)
-			dt_words_result(w->formats, &w->line, c->function, c->result);
+		dt_export_calls_words(&w->calls, &w->line, c);
 		dt_json_bytes(&w->line, "", 1);
 		if (!w->line.failed)
 			quoted(w->f, (const char *)w->line.bytes.p);
@@ -81,8 +80,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 int dt_export_csv(struct dt_reader *r, FILE *f, struct dt_formats *formats,
 		  const struct dt_chosen_calls *chosen, struct dt_error *e)
 {
-	struct writing w = {
-		.r = r, .chosen = chosen, .f = f, .formats = formats, .first = dt_export_first(r)};
+	struct writing w = {.r = r, .chosen = chosen, .f = f, .first = dt_export_first(r)};
 	const struct dt_pair_events events = {.end = on_end, .ctx = &w};
 	int rc;
 
@@ -93,9 +91,10 @@ int dt_export_csv(struct dt_reader *r, FILE *f, struct dt_formats *formats,
 		"process,thread,call,caller,depth,function,module,begin_ns,end_ns,duration_ns,"
 		"self_ns,end,text%s\r\n",
 		w.names.hosts.n ? ",host" : "");
-	rc = dt_pair_run(r,
-			 &(struct dt_reader_range){.order = DT_BY_TIME, .values = formats != NULL},
-			 &events, e);
+	w.calls = (struct dt_export_calls){.reader = r, .formats = formats, .events = &events};
+	rc = dt_export_calls_run(
+		&w.calls, &(struct dt_reader_range){.order = DT_BY_TIME, .values = formats != NULL},
+		e);
 	free(w.line.bytes.p);
 	dt_hosts_free(&w.names.hosts);
 	return rc;

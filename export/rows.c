@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/calls.h"
+
 /* Words, each once: open addressing by their bytes. */
 struct words {
 	struct dt_row_word **slot;
@@ -17,7 +19,7 @@ struct function_words {
 
 struct rows {
 	struct dt_reader *r;
-	struct dt_formats *formats; /* NULL: without values */
+	struct dt_export_calls calls;
 	const struct dt_chosen_calls *chosen;
 	bool (*fn)(void *ctx, const struct dt_row *row);
 	void *ctx;
@@ -157,12 +159,10 @@ static void set_text(struct rows *k, struct dt_row *row, const struct dt_call *c
 	struct dt_json *t = &k->text;
 
 	row->text = "";
-	if (!k->formats)
+	if (!k->calls.formats)
 		return;
 	t->bytes.n = 0;
-	dt_words_call(k->formats, t, c->function, c->argument);
-	if (c->result)
-		dt_words_result(k->formats, t, c->function, c->result);
+	dt_export_calls_words(&k->calls, t, c);
 	k->no_memory |= t->failed;
 	if (t->failed || !t->bytes.n)
 		return;
@@ -221,10 +221,11 @@ int dt_rows_run(struct dt_reader *r, struct dt_formats *formats,
 		const struct dt_chosen_calls *chosen,
 		bool (*fn)(void *ctx, const struct dt_row *row), void *ctx, struct dt_error *e)
 {
-	struct rows k = {.r = r, .formats = formats, .chosen = chosen, .fn = fn, .ctx = ctx};
+	struct rows k = {.r = r, .chosen = chosen, .fn = fn, .ctx = ctx};
 	const struct dt_pair_events events = {.end = on_end, .ctx = &k};
 	int rc;
 
+	k.calls = (struct dt_export_calls){.reader = r, .formats = formats, .events = &events};
 	k.ns = dt_reader_ns_per_tick(r);
 	if (dt_hosts_load(&k.hosts, r) || !name_hosts(&k))
 		rc = dt_fail(e, "out of memory");

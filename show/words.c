@@ -24,6 +24,16 @@ void dt_words_call(struct dt_formats *f, struct dt_json *t, uint32_t function,
 	dt_json_bytes(t, line, (size_t)(end - line));
 }
 
+void dt_words_full(struct dt_formats *f, struct dt_json *t, uint32_t function,
+		   const uint64_t *argument, const struct dt_full *full)
+{
+	char *end;
+
+	look(f, function);
+	end = dt_format_full(f, line, function, argument, full);
+	dt_json_bytes(t, line, (size_t)(end - line));
+}
+
 struct filling {
 	struct dt_fulls fulls; /* of a single call, with the id 1 */
 	const struct dt_reader *reader;

@@ -13,7 +13,10 @@
  */
 void dt_words_call(struct dt_formats *f, struct dt_json *t, uint32_t function,
 		   const uint64_t *argument);
-/* Adds a call with the values from the n records after its entry. */
+/* Adds a call with values from the records after its entry. */
+void dt_words_full(struct dt_formats *f, struct dt_json *t, uint32_t function,
+		   const uint64_t *argument, const struct dt_full *full);
+/* Does the same with the values from the n records after its entry. */
 void dt_words_more(struct dt_formats *f, struct dt_json *t, uint32_t function,
 		   const uint64_t *argument, const struct dt_more *more, size_t n);
 void dt_words_result(struct dt_formats *f, struct dt_json *t, uint32_t function,

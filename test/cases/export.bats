@@ -37,6 +37,20 @@ for r in map(json.loads, sys.stdin):
 	[ -z "$(comm -23 leaves texts)" ]
 }
 
+@test "export: texts that arguments point to are in csv and Chrome's JSON as in sql" {
+	echo hello >file
+	devtrace record -f -l -o t.db env ls -l file /nonexistent >/dev/null 2>&1 || true
+	devtrace sql --json t.db 'SELECT text FROM calls' | python3 -c 'import json, sys; [print(repr(json.loads(l)["text"])) for l in sys.stdin if "text" in l]' | sort >wanted
+	grep -q '"/nonexistent"' wanted
+	devtrace export --csv -o t.csv t.db
+	python3 -c 'import csv; [print(repr(r["text"])) for r in csv.DictReader(open("t.csv", newline=""))]' | sort | diff wanted -
+	devtrace export --chrome -o t.json t.db
+	python3 -c 'import json; [print(repr(e["args"]["call"])) for e in json.load(open("t.json"))["traceEvents"] if "call" in e.get("args", {})]' | sort >chrome
+	# Chrome's has no calls of which the beginning is not known
+	[ -z "$(comm -13 wanted chrome)" ]
+	[ "$(grep -c nonexistent chrome)" = "$(grep -c nonexistent wanted)" ]
+}
+
 @test "export: folded stacks add up to the time that report gives" {
 	maketrace -n 60000 t.db
 	devtrace export --folded t.db >folded
