@@ -371,7 +371,7 @@ static int write_new(struct dt_store *s, const char *new, struct dt_error *e)
 		rc = dt_store_fail(s, e);
 	sqlite3_finalize(q);
 	if (s->closing)
-		return rc == 0 ? sync_file(new, e) : rc;
+		return rc == 0 && !s->passing ? sync_file(new, e) : rc;
 	if (rc == 0 &&
 	    (sqlite3_open_v2(new, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ||
 	     sqlite3_exec(
@@ -522,6 +522,25 @@ void dt_store_discard(struct dt_store *s)
 	free(path);
 }
 
+void dt_store_pass(struct dt_store *s)
+{
+	s->passing = true;
+}
+
+/*
+ * Puts the trace on the disk, as a single file again, unless somebody is reading it at this moment.
+ * The log goes when what it has is on the disk: to have SQLite do so takes four syncs, and the log
+ * itself was not synced while it grew.
+ */
+static void settle(struct dt_store *s)
+{
+	if (!s->passing) {
+		sqlite3_exec(s->db, "PRAGMA wal_checkpoint(FULL)", NULL, NULL, NULL);
+		sync_file(s->path, NULL);
+	}
+	sqlite3_exec(s->db, "PRAGMA journal_mode=MEMORY", NULL, NULL, NULL);
+}
+
 int dt_store_close(struct dt_store *s, struct dt_error *e)
 {
 	int rc;
@@ -546,12 +565,8 @@ int dt_store_close(struct dt_store *s, struct dt_error *e)
 		return rc;
 	}
 	finalize(s);
-	if (!rc && s->db) {
-		/* on the disk, and a single file again, unless somebody is reading it at this
-		 * moment */
-		sqlite3_exec(s->db, "PRAGMA synchronous=FULL; PRAGMA journal_mode=MEMORY", NULL,
-			     NULL, NULL);
-	}
+	if (!rc && s->db)
+		settle(s);
 	if (s->old && !s->keep_old)
 		remove_all(s->path, "-old");
 	destroy(s);
