@@ -209,8 +209,9 @@ static void move_back(const char *path, const char *old)
 }
 
 /*
- * Makes the tables, in a database that keeps a write-ahead log. The application's number is written
- * first: a process that wants to replace the file looks for it in the file itself, not in the log.
+ * Makes the tables, and then has the database keep a write-ahead log: so they are in the file
+ * itself, and are written once. A process that wants to replace the file looks for the
+ * application's number there.
  */
 static int make_tables(struct dt_store *s, struct dt_error *e)
 {
@@ -223,10 +224,10 @@ static int make_tables(struct dt_store *s, struct dt_error *e)
 		"PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA page_size=16384; PRAGMA application_id=%d;",
 		DT_APPLICATION_ID);
 	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) ||
-	    sqlite3_exec(s->db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL) ||
 	    sqlite3_exec(s->db, "BEGIN;" DT_SCHEMA_SQL, NULL, NULL, NULL))
 		return dt_store_fail(s, e);
-	dt_format(sql, sizeof(sql), "PRAGMA user_version=%d; COMMIT", DT_STORE_SCHEMA);
+	dt_format(sql, sizeof(sql), "PRAGMA user_version=%d; COMMIT; PRAGMA journal_mode=WAL",
+		  DT_STORE_SCHEMA);
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) ? dt_store_fail(s, e) : 0;
 }
 
