@@ -255,16 +255,14 @@ static int write_byte(struct dt_target *t, uint64_t at, uint8_t to, struct dt_er
 	return dt_memory_read(t->mem, at, &now, 1) == 0 && now == to ? 0 : put_byte(t, at, to, e);
 }
 
-/* Does the same, with reading ahead, since most of tens of thousands of switches are already as they
- * are to be. Only we change them. */
+/* Does the same, with reading ahead, since most of tens of thousands of switches are already as
+ * they are to be. Only we change them. */
 static int switch_byte(struct dt_target *t, struct dt_ahead *a, uint64_t at, uint8_t to,
 		       struct dt_error *e)
 {
 	uint8_t now;
 
-	if (!dt_ahead_read(a, t->mem, at, &now, 1))
-		return write_byte(t, at, to, e);
-	if (now == to)
+	if (dt_ahead_read(a, t->mem, at, &now, 1) && now == to)
 		return 0;
 	dt_ahead_note(a, at, to);
 	return put_byte(t, at, to, e);
@@ -358,8 +356,7 @@ static int switch_points(struct dt_target *t, struct dt_module *m, struct dt_ahe
 		if (x->state == REFUSED && !point->wanted)
 			x->state = UNTRIED;
 		if (x->toggle)
-			rc = switch_byte(t, a, x->toggle, on ? DT_CAPTURE_ON : DT_CAPTURE_OFF,
-					 e);
+			rc = switch_byte(t, a, x->toggle, on ? DT_CAPTURE_ON : DT_CAPTURE_OFF, e);
 		on = on && x->toggle;
 		if (rc == 0 && point->semaphore && on != x->raised) {
 			rc = raise_semaphore(t, m->bias + point->semaphore, on ? 1 : -1, e);
@@ -371,8 +368,8 @@ static int switch_points(struct dt_target *t, struct dt_module *m, struct dt_ahe
 
 /* Returns where the PLT entry at an address of the file leads, if it is in the file; 0: it is no
  * such entry. */
-static uint64_t behind_plt(const struct dt_target *t, const struct dt_module *m,
-			   struct dt_ahead *a, uint64_t at)
+static uint64_t behind_plt(const struct dt_target *t, const struct dt_module *m, struct dt_ahead *a,
+			   uint64_t at)
 {
 	const struct dt_code_region *r = dt_code_region_of(m->file->code, at);
 	uint64_t slot, to;

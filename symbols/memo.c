@@ -32,9 +32,9 @@ struct dt_memo {
 	const char *bytes; /* the memo's file, mapped, which entries point into */
 	size_t mapped;
 	struct entry *bucket[BUCKETS];
-	struct entry *last; /* all entries, through `older' */
+	struct entry *last;	  /* all entries, through `older' */
 	const struct entry *lent; /* whoever has it may have changed it; NULL: none is */
-	size_t n, size;	    /* how many, and their bytes in a file */
+	size_t n, size;		  /* how many, and their bytes in a file */
 	bool news;
 	time_t opened;
 	struct dt_memo_debug *debug; /* the debug files that the memo's file named */

@@ -435,6 +435,49 @@ static void test_objects(void **state)
 	}
 }
 
+/* Opened for its variables, a file says the same, and its functions are read when they are wanted;
+ * the names may all be in its debug file. */
+static void test_late(void **state)
+{
+	static const char source[] = "int numbers[4] = {1}; static long hidden = 2;\n"
+				     "int main() { return numbers[0] + hidden; }\n";
+	char id[65];
+
+	scratch_write("l.c", source, sizeof(source) - 1);
+	assert_int_equal(
+		scratch_run("gcc -w -g -O0 -Wl,--build-id=sha1 -o l l.c && strip -o s l && "
+			    "objcopy --only-keep-debug l s.debug && "
+			    "objcopy --add-gnu-debuglink=s.debug s"),
+		0);
+	for (int i = 0; i < 2; i++) {
+		const char *name = i ? "s" : "l";
+		struct dt_symtab *t = open_it(name, NULL), *late;
+		uint64_t hidden = 0, main_at;
+		FILE *nm;
+
+		assert_int_equal(scratch_run("nm l | grep hidden >at"), 0);
+		nm = fopen(scratch_path("at"), "r");
+		assert_int_equal(fscanf(nm, "%lx", &hidden), 1);
+		fclose(nm);
+		strcpy(id, dt_symtab_build_id(t));
+		main_at = by_name(t, "main")->address;
+		late = dt_symtab_open_late(scratch_path(name));
+		assert_non_null(late);
+		assert_string_equal(dt_symtab_build_id(late), id);
+		assert_non_null(dt_symtab_object(late, hidden));
+		assert_string_equal(dt_symtab_object(late, hidden)->name, "hidden");
+		assert_string_equal(dt_symtab_find(late, main_at)->name, "main");
+		dt_symtab_close(late);
+		/* the function first */
+		late = dt_symtab_open_late(scratch_path(name));
+		assert_string_equal(dt_symtab_find(late, main_at + 1)->name, "main");
+		assert_string_equal(dt_symtab_object(late, hidden + 7)->name, "hidden");
+		dt_symtab_close(late);
+		dt_symtab_close(t);
+	}
+	assert_null(dt_symtab_open_late("/nowhere/x"));
+}
+
 static void test_separate(void **state)
 {
 	struct dt_symtab *t;
@@ -571,6 +614,7 @@ int main(void)
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_late),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
