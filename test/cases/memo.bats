@@ -127,7 +127,7 @@ resum_py() {
 		P
 	}
 	"$dt" record -F first -o 1.db ./p
-	memo=$(memo_with first)
+	memo=$(memo_with "$dir/p")
 	cp "$memo" one.memo
 	code one.memo >one
 	"$dt" record -F other -o 2.db ./p
