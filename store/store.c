@@ -531,13 +531,19 @@ void dt_store_pass(struct dt_store *s)
 /*
  * Puts the trace on the disk, as a single file again, unless somebody is reading it at this moment.
  * The log goes when what it has is on the disk: to have SQLite do so takes four syncs, and the log
- * itself was not synced while it grew.
+ * itself was not synced while it grew. By SQLite's own descriptor: to close another one would drop
+ * its locks.
  */
 static void settle(struct dt_store *s)
 {
+	sqlite3_file *file = NULL;
+
 	if (!s->passing) {
 		sqlite3_exec(s->db, "PRAGMA wal_checkpoint(FULL)", NULL, NULL, NULL);
-		sync_file(s->path, NULL);
+		if (sqlite3_file_control(s->db, NULL, SQLITE_FCNTL_FILE_POINTER, &file) ==
+			    SQLITE_OK &&
+		    file && file->pMethods)
+			file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
 	}
 	sqlite3_exec(s->db, "PRAGMA journal_mode=MEMORY", NULL, NULL, NULL);
 }

@@ -21,7 +21,8 @@
  * only be read in part. */
 static void test_reading(void **state)
 {
-	uint8_t *p = mmap(NULL, 6 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *p =
+		mmap(NULL, 6 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 
 	assert_ptr_not_equal(p, MAP_FAILED);
@@ -82,7 +83,8 @@ static void test_searching(void **state)
 			bytes[i] = (unsigned char)(random() % 3 ? 0x48 : 0x90 + random() % 2);
 		for (size_t i = 0; i < n; i++)
 			needle[i] = (unsigned char)(random() % 3 ? 0x48 : 0x90 + random() % 2);
-		assert_ptr_equal(dt_rare_find(bytes, size, needle, n), memmem(bytes, size, needle, n));
+		assert_ptr_equal(dt_rare_find(bytes, size, needle, n),
+				 memmem(bytes, size, needle, n));
 	}
 	assert_null(dt_rare_find(bytes, 3, needle, 6));
 }
