@@ -478,6 +478,42 @@ static void test_late(void **state)
 	assert_null(dt_symtab_open_late("/nowhere/x"));
 }
 
+/* A file whose headers name the same table a thousand times over has no variables, and no functions
+ * either. */
+static void test_damaged(void **state)
+{
+	static const char script[] =
+		"import struct\n"
+		"b = bytearray(open('l', 'rb').read())\n"
+		"at, = struct.unpack_from('<Q', b, 40)\n"
+		"n, = struct.unpack_from('<H', b, 60)\n"
+		"head = [bytes(b[at + 64 * i:at + 64 * i + 64]) for i in range(n)]\n"
+		"table = [h for h in head if struct.unpack_from('<I', h, 4)[0] == 2]\n"
+		"struct.pack_into('<Q', b, 40, len(b))\n"
+		"struct.pack_into('<H', b, 60, n + 5000)\n"
+		"open('x', 'wb').write(b + b''.join(head) + table[0] * 5000)\n";
+	static const char source[] = "int numbers[4] = {1}; int main() { return numbers[0]; }\n";
+	struct dt_error e = {""};
+	struct dt_symtab *t;
+	uint64_t numbers = 0;
+	FILE *nm;
+
+	scratch_write("l.c", source, sizeof(source) - 1);
+	scratch_write("x.py", script, sizeof(script) - 1);
+	assert_int_equal(scratch_run("gcc -w -o l l.c && python3 x.py && nm l | grep numbers >at"),
+			 0);
+	nm = fopen(scratch_path("at"), "r");
+	assert_int_equal(fscanf(nm, "%lx", &numbers), 1);
+	fclose(nm);
+	assert_null(dt_symtab_open(scratch_path("x"), NULL, &e));
+	assert_non_null(strstr(e.text, "it has more symbols than bytes for them"));
+	t = dt_symtab_open_late(scratch_path("x"));
+	assert_non_null(t);
+	assert_null(dt_symtab_object(t, numbers));
+	assert_null(dt_symtab_find(t, numbers));
+	dt_symtab_close(t);
+}
+
 static void test_separate(void **state)
 {
 	struct dt_symtab *t;
@@ -615,6 +651,7 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
