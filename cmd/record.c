@@ -366,6 +366,7 @@ int dt_cmd_run(int argc, char **argv)
 		}
 		close(fd);
 		c.options.output = file;
+		c.options.passing = true;
 	} else {
 		words[1] = (char *)(uintptr_t)c.options.output;
 	}

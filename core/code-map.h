@@ -140,6 +140,7 @@ struct dt_code {
 	struct dt_frames *frames; /* used by the reader; NULL: none */
 	char *apart; /* all tables in one piece, when another process made the map (code-apart.h);
 			NULL: this process made it */
+	bool lent;   /* ...which is the symtab's, and lasts as long as that */
 };
 
 /* Looks whether [low, high) is not empty and has no address in common with any of the first n

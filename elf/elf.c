@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "core/rare.h"
 #include "core/record.h"
 #include "core/search.h"
 #include "elf/build-id.h"
@@ -636,7 +637,7 @@ uint64_t dt_elf_only(struct dt_elf *f, const char *name, const void *bytes, size
 
 		if (dt_elf_read_at(f, s->offset + done, piece, size))
 			goto not_known;
-		while ((at = memmem(from, size - (size_t)(from - piece), bytes, n))) {
+		while ((at = dt_rare_find(from, size - (size_t)(from - piece), bytes, n))) {
 			if (found)
 				goto not_known;
 			found = s->vaddr + done + (uint64_t)(at - piece);

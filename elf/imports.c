@@ -20,9 +20,12 @@ struct names {
 	size_t n, room;
 };
 
+#define MASK 4096 /* bits */
+
 struct dt_imports {
 	char *symbols, *strings, *texts; /* sections of the file, in which the names are */
 	struct names imported;		 /* sorted from their first bytes on */
+	uint64_t mask[MASK / 64];	 /* bits of these: most names that are asked for are not */
 	/* sorted from their last bytes on: of two texts of which one ends as the other, the linker
 	 * keeps only the longer one */
 	struct names looked_up;
@@ -86,6 +89,14 @@ static bool add_symbols(struct dt_imports *m, struct dt_elf *f)
 	return looks_up;
 }
 
+/* Returns the bit of a name, by its length and some of its bytes. */
+static unsigned bit_of(const char *name, size_t n)
+{
+	const unsigned char *p = (const unsigned char *)name;
+
+	return n ? (unsigned)(n * 977 + p[0] * 59u + p[n / 2] * 331u + p[n - 1] * 13u) % MASK : 0;
+}
+
 static bool is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -135,6 +146,11 @@ struct dt_imports *dt_imports_read(struct dt_elf *f)
 		return NULL;
 	if (add_symbols(m, f) && !m->all)
 		add_texts(m, f);
+	for (size_t i = 0; i < m->imported.n; i++) {
+		unsigned bit = bit_of(m->imported.name[i].p, m->imported.name[i].n);
+
+		m->mask[bit / 64] |= 1ull << bit % 64;
+	}
 	if (m->imported.n)
 		qsort(m->imported.name, m->imported.n, sizeof(struct name), by_begin);
 	if (m->looked_up.n)
@@ -147,11 +163,16 @@ bool dt_imports_has(const struct dt_imports *m, const char *name)
 	const struct names *k = &m->imported;
 	struct name key = {name, (uint32_t)strnlen(name, LONGEST + 1)};
 	const struct name *found;
+	unsigned bit = bit_of(name, key.n);
 	size_t at;
 
-	at = dt_count_before(k->n, i, by_begin(&k->name[i], &key) < 0);
-	if (m->all || (at < k->n && by_begin(&k->name[at], &key) == 0))
+	if (m->all)
 		return true;
+	if (m->mask[bit / 64] >> bit % 64 & 1) {
+		at = dt_count_before(k->n, i, by_begin(&k->name[i], &key) < 0);
+		if (at < k->n && by_begin(&k->name[at], &key) == 0)
+			return true;
+	}
 	k = &m->looked_up;
 	at = dt_count_before(k->n, i, by_end(&k->name[i], &key) < 0);
 	found = &k->name[at];

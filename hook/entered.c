@@ -7,6 +7,7 @@
 #include "hook/entered.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "arch/arch.h"
 
@@ -32,6 +33,20 @@ static bool is_jumped_into(const struct dt_code *c, const struct dt_code_functio
 	return false;
 }
 
+/* Looks whether one of the bytes [from, to) is called: eight at a time. */
+static bool any_called(const uint8_t *mark, uint64_t from, uint64_t to)
+{
+	for (uint64_t eight; from + sizeof(eight) <= to; from += sizeof(eight)) {
+		memcpy(&eight, mark + from, sizeof(eight));
+		if (eight & DT_CODE_CALLED * 0x0101010101010101u)
+			return true;
+	}
+	for (; from < to; from++)
+		if (mark[from] & DT_CODE_CALLED)
+			return true;
+	return false;
+}
+
 /* Looks whether something calls the middle of f. If addresses there are taken, too, it is not
  * known: they may be a switch's, but for processors of which it is known where a function has one.
  */
@@ -41,10 +56,8 @@ static bool is_called_inside(const struct dt_code *c, const struct dt_code_funct
 
 	if (!r || (f->taken && (!DT_TAKEN_ENTERS || f->stays)))
 		return false;
-	for (uint64_t at = f->start + 1; at < f->end && at < r->high; at++)
-		if (r->mark[at - r->low] & DT_CODE_CALLED)
-			return true;
-	return false;
+	return any_called(r->mark, f->start + 1 - r->low,
+			  (f->end < r->high ? f->end : r->high) - r->low);
 }
 
 bool *dt_entered(const struct dt_code *c)

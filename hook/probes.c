@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/search.h"
+#include "process/ahead.h"
 #include "symbols/pattern.h"
 #include "hook/entered.h"
 #include "hook/probes-work.h"
@@ -238,39 +239,33 @@ void dt_probes_remember(const struct dt_module *m)
 
 /* ---- switching */
 
-/* Writes a byte, unless it is there already. */
-static int write_byte(struct dt_target *t, uint64_t at, uint8_t to, struct dt_error *e)
+static int put_byte(struct dt_target *t, uint64_t at, uint8_t to, struct dt_error *e)
 {
-	uint8_t now;
-
-	if (dt_memory_read(t->mem, at, &now, 1) == 0 && now == to)
-		return 0;
 	if (dt_memory_write(t->mem, at, &to, 1) < 0)
 		return dt_fail(e, "process %d: a site can not be switched: %s", t->pid,
 			       strerror(errno));
 	return 0;
 }
 
-/* Memory that is read ahead in stretches, since most of tens of thousands of switches are already
- * as they are to be. Only we change them, so this stays true. */
-struct ahead {
-	uint64_t low, high; /* high 0: nothing */
-	uint8_t bytes[16 << 10];
-};
+/* Writes a byte, unless it is there already. */
+static int write_byte(struct dt_target *t, uint64_t at, uint8_t to, struct dt_error *e)
+{
+	uint8_t now;
 
-/* Does what write_byte() does, with reading ahead. */
-static int switch_byte(struct dt_target *t, struct ahead *a, uint64_t at, uint8_t to,
+	return dt_memory_read(t->mem, at, &now, 1) == 0 && now == to ? 0 : put_byte(t, at, to, e);
+}
+
+/* Does the same, with reading ahead, since most of tens of thousands of switches are already as
+ * they are to be. Only we change them. */
+static int switch_byte(struct dt_target *t, struct dt_ahead *a, uint64_t at, uint8_t to,
 		       struct dt_error *e)
 {
-	if (at < a->low || at >= a->high) {
-		uint64_t end = (at / sizeof(a->bytes) + 1) * sizeof(a->bytes);
+	uint8_t now;
 
-		a->low = at;
-		a->high = dt_memory_read(t->mem, at, a->bytes, end - at) < 0 ? 0 : end;
-	}
-	if (at < a->high && a->bytes[at - a->low] == to)
+	if (dt_ahead_read(a, t->mem, at, &now, 1) && now == to)
 		return 0;
-	return write_byte(t, at, to, e);
+	dt_ahead_note(a, at, to);
+	return put_byte(t, at, to, e);
 }
 
 /* Looks whether a function is in the module: a process can have mapped a part of its file once more
@@ -347,7 +342,8 @@ fail:
 }
 
 /* Switches all points on or off as they are wanted, with their semaphores. */
-static int switch_points(struct dt_target *t, struct dt_module *m, struct dt_error *e)
+static int switch_points(struct dt_target *t, struct dt_module *m, struct dt_ahead *a,
+			 struct dt_error *e)
 {
 	int rc = 0;
 
@@ -360,7 +356,7 @@ static int switch_points(struct dt_target *t, struct dt_module *m, struct dt_err
 		if (x->state == REFUSED && !point->wanted)
 			x->state = UNTRIED;
 		if (x->toggle)
-			rc = write_byte(t, x->toggle, on ? DT_CAPTURE_ON : DT_CAPTURE_OFF, e);
+			rc = switch_byte(t, a, x->toggle, on ? DT_CAPTURE_ON : DT_CAPTURE_OFF, e);
 		on = on && x->toggle;
 		if (rc == 0 && point->semaphore && on != x->raised) {
 			rc = raise_semaphore(t, m->bias + point->semaphore, on ? 1 : -1, e);
@@ -372,7 +368,8 @@ static int switch_points(struct dt_target *t, struct dt_module *m, struct dt_err
 
 /* Returns where the PLT entry at an address of the file leads, if it is in the file; 0: it is no
  * such entry. */
-static uint64_t behind_plt(const struct dt_target *t, const struct dt_module *m, uint64_t at)
+static uint64_t behind_plt(const struct dt_target *t, const struct dt_module *m, struct dt_ahead *a,
+			   uint64_t at)
 {
 	const struct dt_code_region *r = dt_code_region_of(m->file->code, at);
 	uint64_t slot, to;
@@ -380,7 +377,7 @@ static uint64_t behind_plt(const struct dt_target *t, const struct dt_module *m,
 	if (!r || !r->plt)
 		return 0;
 	slot = slot_of(r, at);
-	if (!slot || dt_memory_read(t->mem, slot + m->bias, &to, sizeof(to)) < 0)
+	if (!slot || !dt_ahead_read(a, t->mem, slot + m->bias, &to, sizeof(to)))
 		return 0;
 	if (to < m->low || to >= m->high)
 		return 0;
@@ -393,7 +390,7 @@ static uint64_t behind_plt(const struct dt_target *t, const struct dt_module *m,
 
 /* Notes which functions the file's PLT leads to in this process. Without memory, that is not known.
  */
-static void read_picked(const struct dt_target *t, struct dt_module *m)
+static void read_picked(const struct dt_target *t, struct dt_module *m, struct dt_ahead *a)
 {
 	const struct dt_code *code = m->file->code;
 	bool *picked = calloc(code->functions + 1, sizeof(*picked));
@@ -403,7 +400,7 @@ static void read_picked(const struct dt_target *t, struct dt_module *m)
 
 		/* entries have 8 or 16 bytes */
 		for (uint64_t at = r->low; r->plt && at < r->high; at += 8) {
-			uint64_t to = behind_plt(t, m, at);
+			uint64_t to = behind_plt(t, m, a, at);
 			size_t k = to ? dt_code_function_at(code, to) : code->functions;
 
 			if (k < code->functions && code->function[k].start == to)
@@ -422,11 +419,13 @@ static void read_picked(const struct dt_target *t, struct dt_module *m)
 static void read_targets(const struct dt_target *t, struct dt_module *m)
 {
 	struct dt_elf *elf = m->file->elf;
+	struct dt_ahead ahead = {.high = 0};
 
 	for (size_t i = 0; i < elf->sites && !m->file->targets_read; i++) {
 		struct dt_elf_site *s = &elf->site[i];
-		uint64_t to =
-			s->kind == DT_ELF_PROBE_TAIL && s->target ? behind_plt(t, m, s->target) : 0;
+		uint64_t to = s->kind == DT_ELF_PROBE_TAIL && s->target
+				      ? behind_plt(t, m, &ahead, s->target)
+				      : 0;
 
 		if (to) {
 			s->target = to;
@@ -434,7 +433,7 @@ static void read_targets(const struct dt_target *t, struct dt_module *m)
 		}
 	}
 	if (!m->file->targets_read)
-		read_picked(t, m);
+		read_picked(t, m, &ahead);
 	m->file->targets_read = true;
 }
 
@@ -442,7 +441,7 @@ int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint6
 		   struct dt_error *e)
 {
 	const struct dt_elf *elf = m->file->elf;
-	struct ahead ahead = {.high = 0};
+	struct dt_ahead ahead = {.high = 0};
 	size_t n = 0;
 	bool *wanted;
 	int rc = 0;
@@ -471,7 +470,7 @@ int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint6
 						 ? DT_HOOK_CALL_ON
 						 : DT_HOOK_CALL_OFF,
 					 e);
-	if (rc == 0 && (rc = switch_points(t, m, e)) == 0 && !t->execing)
+	if (rc == 0 && (rc = switch_points(t, m, &ahead, e)) == 0 && !t->execing)
 		rc = dt_probe_lift(t, m, e);
 	if (!dt_file_has_toggles(m->file))
 		m->hooked = m->on = m->probes->pcs > 0;

@@ -26,6 +26,7 @@ struct dt_options {
 	unsigned recorder_threads;  /* that take, encode and compress; 0: the default, 1 */
 	const char *output;	    /* the trace file; NULL: records go to the log only */
 	bool keep_old;		    /* rename a trace that is there to output.old */
+	bool passing;		    /* it is read once and removed: it need not be on the disk */
 	struct dt_selection select; /* what is traced */
 	/* calls of libraries that this module makes are recorded ("": the program), and without
 	 * `select' only these; NULL: no */

@@ -274,6 +274,7 @@ void dt_process_add(struct dt_session *s, struct dt_target *t)
 	note_area(s, t->area);
 	dt_process_note_user(s, t);
 	dt_ends_add(s->ends, t->pidfd);
+	s->no_strays = false;
 	t->next = s->first;
 	t->others = &s->first;
 	t->lifts = s->lifts;
@@ -315,13 +316,23 @@ static bool may_be_stray(struct dt_session *s, pid_t pid, ino_t ino)
 	return false;
 }
 
+/* Have all processes that are known ended? Then only those that are not known yet make new ones. */
+static bool all_ended(const struct dt_session *s)
+{
+	for (const struct dt_target *t = s->first; t; t = t->next)
+		if (!t->ended)
+			return false;
+	return true;
+}
+
 /* Searches /proc: forked children that never recorded anything have not made themselves known, but
- * they have our area. */
+ * they have our area. Where none was found, and none was left that could make one, there is none
+ * until another process is added. */
 bool dt_process_adopt_strays(struct dt_session *s)
 {
-	DIR *d = opendir("/proc");
+	bool last = all_ended(s), any = false;
+	DIR *d = s->no_strays ? NULL : opendir("/proc");
 	struct dirent *entry;
-	bool any = false;
 
 	while (d && (entry = readdir(d)) != NULL) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
@@ -333,6 +344,7 @@ bool dt_process_adopt_strays(struct dt_session *s)
 		    !may_be_stray(s, pid, entry->d_ino) || dt_maps_read(pid, &maps, NULL) < 0)
 			continue;
 		ours = dt_domain_mapped(s, &maps);
+		last = last && !ours;
 		t = ours && !dt_process_shares_memory(s, pid) ? dt_target_open(pid, NULL) : NULL;
 		if (t) {
 			uint64_t area = dt_area_find(t->mem, &maps);
@@ -349,6 +361,7 @@ bool dt_process_adopt_strays(struct dt_session *s)
 		}
 		dt_maps_free(&maps);
 	}
+	s->no_strays = s->no_strays || (d && last && !any);
 	if (d)
 		closedir(d);
 	return any;

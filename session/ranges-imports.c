@@ -38,19 +38,28 @@ struct imported {
 	int64_t n;
 };
 
-static void note_imported(void *ctx, uint64_t address, const char *name)
+/* Does a caller import that name? */
+static bool is_imported(const struct imported *k, const char *name)
+{
+	for (struct dt_file *from = k->files->first; from; from = from->next)
+		if (from->caller && dt_file_imports(from, name) && is_meant(name))
+			return true;
+	return false;
+}
+
+static void note(struct imported *k, size_t function)
+{
+	k->n += !k->chosen[function];
+	k->chosen[function] = true;
+}
+
+static void note_alias(void *ctx, uint64_t address, const char *name)
 {
 	struct imported *k = ctx;
-	const struct dt_function *f = dt_symtab_find(k->tab, address);
+	const struct dt_function *f = is_imported(k, name) ? dt_symtab_find(k->tab, address) : NULL;
 
-	if (!f || f->address != address || k->chosen[f - k->function])
-		return;
-	for (struct dt_file *from = k->files->first; from; from = from->next)
-		if (from->caller && is_meant(name) && dt_file_imports(from, name)) {
-			k->chosen[f - k->function] = true;
-			k->n++;
-			return;
-		}
+	if (f && f->address == address)
+		note(k, (size_t)(f - k->function));
 }
 
 /* Takes away the functions that the other patterns remove. */
@@ -80,9 +89,9 @@ int64_t dt_ranges_imported(struct place_of_range *p, struct dt_file *f, const st
 
 	k.function = dt_symtab_functions(tab, &n);
 	for (size_t i = 0; i < n; i++)
-		if (k.function[i].linkage)
-			note_imported(&k, k.function[i].address, k.function[i].linkage);
-	dt_symtab_aliases(tab, note_imported, &k);
+		if (k.function[i].linkage && is_imported(&k, k.function[i].linkage))
+			note(&k, i);
+	dt_symtab_aliases(tab, note_alias, &k);
 	return k.n && p->select.n > 1 ? leave_out_removed(p, f, tab, chosen, n) : k.n;
 }
 

@@ -38,6 +38,7 @@
 #include "session/helds.h"
 #include "session/births.h"
 #include "session/lives.h"
+#include "session/opening.h"
 #include "session/jit.h"
 #include "session/pauses.h"
 #include "session/processes.h"
@@ -318,22 +319,15 @@ static int check(const struct dt_options *o, struct dt_error *e)
 	return 0;
 }
 
-/* Fills in s, which is all zero. On error, everything that it has made is freed. */
-static int create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
+/* Fills in s, which is all zero but for its options and the time. m: its file. On error, everything
+ * that it has made is freed. */
+static int create(struct dt_session *s, const struct dt_options *o, struct dt_clocks began,
+		  struct dt_opening *m, struct dt_error *e)
 {
 	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
-	struct dt_clocks began, now;
+	struct dt_clocks now;
 	struct dt_costs costs;
 
-	if (check(o, e) < 0)
-		return -1;
-	began = dt_clocks_read();
-	s->began = began.ticks;
-	s->began_ns = began.mono;
-	s->options = *o;
-	if (!s->options.ring_size)
-		s->options.ring_size = DEFAULT_RING;
-	pthread_mutex_init(&s->lock, NULL);
 	if (self_test(cores, &costs, e) < 0)
 		return -1;
 	if (dt_shared_create(&s->targets.shared, cores, s->options.ring_size, o->policy, e) < 0)
@@ -361,8 +355,8 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 	if (o->kernel && open_kernel(s, cores, e) < 0)
 		goto fail;
 	if (o->output) {
-		s->store = dt_store_create_late(o->output, o->keep_old, dt_describe, s, e);
-		if (!s->store || dt_store_threads(s->store, o->recorder_threads, e) < 0)
+		s->store = dt_opening_end(m, e);
+		if (!s->store)
 			goto fail;
 		store_meta(s, &costs);
 	}
@@ -403,9 +397,11 @@ fail:
 
 struct dt_session *dt_session_create(const struct dt_options *o, struct dt_error *e)
 {
+	struct dt_opening opening;
 	struct dt_session *s;
+	struct dt_clocks now;
 
-	if (dt_launch_can_trace(e) < 0 || check_words(o, e) < 0)
+	if (dt_launch_can_trace(e) < 0 || check_words(o, e) < 0 || check(o, e) < 0)
 		return NULL;
 	s = calloc(1, sizeof(*s));
 	if (!s) {
@@ -413,8 +409,17 @@ struct dt_session *dt_session_create(const struct dt_options *o, struct dt_error
 		return NULL;
 	}
 	s->made = dt_status_now() - 1;
-	if (create(s, o, e) == 0)
+	now = dt_clocks_read();
+	s->began = now.ticks;
+	s->began_ns = now.mono;
+	s->options = *o;
+	if (!s->options.ring_size)
+		s->options.ring_size = DEFAULT_RING;
+	pthread_mutex_init(&s->lock, NULL);
+	dt_opening_begin(&opening, s);
+	if (create(s, o, now, &opening, e) == 0)
 		return s;
+	dt_store_discard(dt_opening_end(&opening, NULL));
 	free(s);
 	return NULL;
 }

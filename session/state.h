@@ -274,7 +274,8 @@ struct dt_session {
 		pid_t pid;
 		ino_t ino;
 	} older[1024];
-	uint64_t made; /* before any memory of the session was there: dt_status_now() less one */
+	bool no_strays; /* there are no children that are not known, and nobody who can make any */
+	uint64_t made;	/* before any memory of the session was there: dt_status_now() less one */
 	uint64_t known_targets; /* how many processes there have been in all */
 	uint32_t only_pid; /* the id of the only process, as long as there has been only one; 0:
 			      there were several */

@@ -262,7 +262,7 @@ static void find(struct dt_pointers *p, struct found *out)
 	at = out->address - m->base;
 	if (!f->opened) {
 		f->opened = true;
-		f->symtab = dt_symtab_open(f->path, NULL, NULL);
+		f->symtab = dt_symtab_open_late(f->path);
 	}
 	if (!f->symtab)
 		return;

@@ -117,6 +117,7 @@ struct dt_store {
 	bool late;   /* the trace is in memory until it has records: another trace is at the path */
 	bool patient; /* it was late when it was begun */
 	bool has_records;
+	bool passing;	 /* it need not get to the disk */
 	bool closing;	 /* dt_store_close() is running: nothing more is put */
 	const char *old; /* appended to the name of the trace that was at the path; NULL: none was
 			    there */

@@ -209,8 +209,9 @@ static void move_back(const char *path, const char *old)
 }
 
 /*
- * Makes the tables, in a database that keeps a write-ahead log. The application's number is written
- * first: a process that wants to replace the file looks for it in the file itself, not in the log.
+ * Makes the tables, and then has the database keep a write-ahead log: so they are in the file
+ * itself, and are written once. A process that wants to replace the file looks for the
+ * application's number there.
  */
 static int make_tables(struct dt_store *s, struct dt_error *e)
 {
@@ -223,10 +224,10 @@ static int make_tables(struct dt_store *s, struct dt_error *e)
 		"PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA page_size=16384; PRAGMA application_id=%d;",
 		DT_APPLICATION_ID);
 	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) ||
-	    sqlite3_exec(s->db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL) ||
 	    sqlite3_exec(s->db, "BEGIN;" DT_SCHEMA_SQL, NULL, NULL, NULL))
 		return dt_store_fail(s, e);
-	dt_format(sql, sizeof(sql), "PRAGMA user_version=%d; COMMIT", DT_STORE_SCHEMA);
+	dt_format(sql, sizeof(sql), "PRAGMA user_version=%d; COMMIT; PRAGMA journal_mode=WAL",
+		  DT_STORE_SCHEMA);
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) ? dt_store_fail(s, e) : 0;
 }
 
@@ -371,7 +372,7 @@ static int write_new(struct dt_store *s, const char *new, struct dt_error *e)
 		rc = dt_store_fail(s, e);
 	sqlite3_finalize(q);
 	if (s->closing)
-		return rc == 0 ? sync_file(new, e) : rc;
+		return rc == 0 && !s->passing ? sync_file(new, e) : rc;
 	if (rc == 0 &&
 	    (sqlite3_open_v2(new, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ||
 	     sqlite3_exec(
@@ -522,6 +523,31 @@ void dt_store_discard(struct dt_store *s)
 	free(path);
 }
 
+void dt_store_pass(struct dt_store *s)
+{
+	s->passing = true;
+}
+
+/*
+ * Puts the trace on the disk, as a single file again, unless somebody is reading it at this moment.
+ * The log goes when what it has is on the disk: to have SQLite do so takes four syncs, and the log
+ * itself was not synced while it grew. By SQLite's own descriptor: to close another one would drop
+ * its locks.
+ */
+static void settle(struct dt_store *s)
+{
+	sqlite3_file *file = NULL;
+
+	if (!s->passing) {
+		sqlite3_exec(s->db, "PRAGMA wal_checkpoint(FULL)", NULL, NULL, NULL);
+		if (sqlite3_file_control(s->db, NULL, SQLITE_FCNTL_FILE_POINTER, &file) ==
+			    SQLITE_OK &&
+		    file && file->pMethods)
+			file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+	}
+	sqlite3_exec(s->db, "PRAGMA journal_mode=MEMORY", NULL, NULL, NULL);
+}
+
 int dt_store_close(struct dt_store *s, struct dt_error *e)
 {
 	int rc;
@@ -546,12 +572,8 @@ int dt_store_close(struct dt_store *s, struct dt_error *e)
 		return rc;
 	}
 	finalize(s);
-	if (!rc && s->db) {
-		/* on the disk, and a single file again, unless somebody is reading it at this
-		 * moment */
-		sqlite3_exec(s->db, "PRAGMA synchronous=FULL; PRAGMA journal_mode=MEMORY", NULL,
-			     NULL, NULL);
-	}
+	if (!rc && s->db)
+		settle(s);
 	if (s->old && !s->keep_old)
 		remove_all(s->path, "-old");
 	destroy(s);

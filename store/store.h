@@ -117,6 +117,9 @@ struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, voi
 struct dt_store *dt_store_create_late(const char *path, bool keep_old, dt_describe_fn *describe,
 				      void *ctx, struct dt_error *e);
 
+/* The trace will be read once and removed: it need not get to the disk. */
+void dt_store_pass(struct dt_store *s);
+
 /* Creates one in memory, which is never written: it knows what records come from
  * (dt_store_place()), and no records are put into it. */
 struct dt_store *dt_store_create_memory(dt_describe_fn *describe, void *ctx, struct dt_error *e);

@@ -305,7 +305,7 @@ static struct dt_code *open_apart(const char *path, const struct dt_symtab *t, b
 		dt_fail(e, "out of memory reading %s", path);
 		goto fail;
 	}
-	c->apart = dt_symtab_apart_code(t, size_of(file), &a);
+	c->apart = dt_symtab_apart_code(t, size_of(file), &a, &c->lent);
 	if (!c->apart) {
 		dt_fail(e, "%s: the process that was to read its code has ended, or did not answer",
 			path);

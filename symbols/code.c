@@ -539,7 +539,8 @@ void dt_code_close(struct dt_code *c)
 		for (size_t i = 0; i < c->regions; i++)
 			free((void *)(uintptr_t)c->region[i].bytes);
 		free(c->region);
-		free(c->apart);
+		if (!c->lent)
+			free(c->apart);
 		free(c);
 		return;
 	}

@@ -40,9 +40,10 @@ uint64_t dt_memo_sum(const void *bytes, size_t n, uint64_t from)
 	const uint8_t *p = bytes;
 
 	for (; n >= sizeof(word); n -= sizeof(word), p += sizeof(word)) {
-		memcpy(word, p, sizeof(word));
-		for (int i = 0; i < 4; i++)
+		for (int i = 0; i < 4; i++) { /* one by one: they stay in registers */
+			memcpy(&word[i], p + 8 * i, 8);
 			lane[i] = mix(lane[i], word[i]);
+		}
 	}
 	memset(word, 0, sizeof(word));
 	if (n)

@@ -32,8 +32,9 @@ struct dt_memo {
 	const char *bytes; /* the memo's file, mapped, which entries point into */
 	size_t mapped;
 	struct entry *bucket[BUCKETS];
-	struct entry *last; /* all entries, through `older' */
-	size_t n, size;	    /* how many, and their bytes in a file */
+	struct entry *last;	  /* all entries, through `older' */
+	const struct entry *lent; /* whoever has it may have changed it; NULL: none is */
+	size_t n, size;		  /* how many, and their bytes in a file */
 	bool news;
 	time_t opened;
 	struct dt_memo_debug *debug; /* the debug files that the memo's file named */
@@ -55,11 +56,41 @@ static bool is_asked(const struct entry *x, const struct dt_apart_ask *a, const 
 	       x->is.number[1] == a->number[1] && !memcmp(x->more, more, a->bytes);
 }
 
-/* Returns a copy of an answer's text; NULL: it is damaged, or there is no memory. */
-static char *copy_of(const struct entry *x)
+/* Maps the memo's file a second time; NULL: it is not the same any more. */
+static const char *map_again(const struct dt_memo *m)
 {
-	char *text = malloc(x->is.bytes + 1);
+	size_t n = 0;
+	const char *bytes = dt_memo_file_map(m->path, &m->file, 0, &n);
 
+	if (bytes && n == m->mapped && !memcmp(bytes, m->bytes, sizeof(struct dt_memo_head)))
+		return bytes;
+	if (bytes)
+		munmap((void *)(uintptr_t)bytes, n);
+	return NULL;
+}
+
+/* Returns a copy of the text of an answer that is lent, as the file has it. */
+static char *copy_of_lent(const struct dt_memo *m)
+{
+	const struct entry *x = m->lent;
+	const char *bytes = map_again(m);
+	char *text = bytes ? malloc(x->is.bytes + 1) : NULL;
+
+	if (text)
+		memcpy(text, bytes + (x->text - m->bytes), x->is.bytes + 1);
+	if (bytes)
+		munmap((void *)(uintptr_t)bytes, m->mapped);
+	return text;
+}
+
+/* Returns a copy of an answer's text; NULL: it is damaged, or there is no memory. */
+static char *copy_of(const struct dt_memo *m, const struct entry *x)
+{
+	char *text;
+
+	if (x == m->lent)
+		return copy_of_lent(m);
+	text = malloc(x->is.bytes + 1);
 	if (!text)
 		return NULL;
 	text[x->is.bytes] = '\0';
@@ -71,17 +102,40 @@ static char *copy_of(const struct entry *x)
 	return NULL;
 }
 
-char *dt_memo_recall(const struct dt_memo *m, const struct dt_apart_ask *ask, const char *more,
-		     size_t most, struct dt_apart_answer *a)
+/* Returns the entry that answers; NULL: there is none, or it is longer than `most'. */
+static const struct entry *entry_of(const struct dt_memo *m, const struct dt_apart_ask *ask,
+				    const char *more, size_t most)
 {
 	const struct entry *x = m->bucket[bucket_of(ask, more)];
 
 	while (x && !is_asked(x, ask, more))
 		x = x->next;
-	if (!x || x->is.bytes > most)
+	return x && x->is.bytes <= most ? x : NULL;
+}
+
+char *dt_memo_recall(const struct dt_memo *m, const struct dt_apart_ask *ask, const char *more,
+		     size_t most, struct dt_apart_answer *a)
+{
+	const struct entry *x = entry_of(m, ask, more, most);
+
+	if (!x)
 		return NULL;
 	*a = (struct dt_apart_answer){x->is.result, x->is.bytes};
-	return copy_of(x);
+	return copy_of(m, x);
+}
+
+char *dt_memo_lend(struct dt_memo *m, const struct dt_apart_ask *ask, size_t most,
+		   struct dt_apart_answer *a)
+{
+	const struct entry *x = m->lent ? NULL : entry_of(m, ask, "", most);
+
+	/* the mapping is private: what is written there gets pages of its own */
+	if (!x || x->own || x->is.stored != x->is.bytes || (uintptr_t)x->text % 8 ||
+	    mprotect((void *)(uintptr_t)m->bytes, m->mapped, PROT_READ | PROT_WRITE) < 0)
+		return NULL;
+	m->lent = x;
+	*a = (struct dt_apart_answer){x->is.result, x->is.bytes};
+	return (char *)(uintptr_t)x->text;
 }
 
 bool dt_memo_has(const struct dt_memo *m, uint32_t what, int64_t result)
@@ -168,6 +222,7 @@ void dt_memo_forget(struct dt_memo *m)
 	}
 	memset(m->bucket, 0, sizeof(m->bucket));
 	m->last = NULL;
+	m->lent = NULL;
 	m->n = m->size = 0;
 	m->news = true;
 	if (m->bytes)
@@ -242,6 +297,16 @@ struct dt_memo *dt_memo_open(int file, const char *path)
 
 /* ---- writing ---- */
 
+static void put_entry(struct dt_memo_out *o, const struct dt_memo *m, const struct entry *x)
+{
+	char *copy = x == m->lent ? copy_of_lent(m) : NULL;
+
+	o->failed = o->failed || (x == m->lent && !copy);
+	if (!o->failed)
+		dt_memo_put_answer(o, &x->is, x->more, copy ? copy : x->text);
+	free(copy);
+}
+
 static void put(struct dt_memo_out *o, const struct dt_memo *m,
 		const struct dt_symfile_tried *tried)
 {
@@ -265,7 +330,7 @@ static void put(struct dt_memo_out *o, const struct dt_memo *m,
 		dt_memo_put_debug(o, &d);
 	}
 	for (const struct entry *x = m->last; x; x = x->older)
-		dt_memo_put_answer(o, &x->is, x->more, x->text);
+		put_entry(o, m, x);
 }
 
 /* Writes the memo, unless the file, or what is where its name leads, has changed meanwhile. */

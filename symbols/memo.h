@@ -35,6 +35,14 @@ struct dt_memo *dt_memo_open(int file, const char *path);
 char *dt_memo_recall(const struct dt_memo *m, const struct dt_apart_ask *ask, const char *more,
 		     size_t most, struct dt_apart_answer *a);
 
+/*
+ * Returns the answer itself, which lies in the memo's memory until the memo is closed or forgotten:
+ * the caller may change it, and what is kept in the file stays as it was. NULL: there is no such
+ * answer, or it can not be lent (one can), so that it has to be recalled.
+ */
+char *dt_memo_lend(struct dt_memo *m, const struct dt_apart_ask *ask, size_t most,
+		   struct dt_apart_answer *a);
+
 /* Is that a result of any question `what'? */
 bool dt_memo_has(const struct dt_memo *m, uint32_t what, int64_t result);
 

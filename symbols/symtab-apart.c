@@ -184,10 +184,16 @@ static void end(struct dt_symtab *t)
 		close(t->channel);
 }
 
-char *dt_symtab_apart_code(const struct dt_symtab *t, uint64_t size, struct dt_apart_answer *a)
+char *dt_symtab_apart_code(const struct dt_symtab *t, uint64_t size, struct dt_apart_answer *a,
+			   bool *lent)
 {
-	return ask((struct dt_symtab *)(uintptr_t)t, DT_ASK_CODE, 0, 0, NULL,
-		   DT_TOLD_CODE * (size + 65536), a);
+	const struct dt_apart_ask q = {DT_ASK_CODE, 0, {0, 0}};
+	size_t most = DT_TOLD_CODE * (size + 65536);
+	char *text = t->memo ? dt_memo_lend(t->memo, &q, most, a) : NULL;
+
+	*lent = text != NULL;
+	return text ? text
+		    : ask((struct dt_symtab *)(uintptr_t)t, DT_ASK_CODE, 0, 0, NULL, most, a);
 }
 
 /* Copies the text of an answer, up to its first NUL. Returns false if it does not fit. */

@@ -39,9 +39,11 @@ struct dt_symtab *dt_symtab_apart_open(const char *path, struct dt_error *e);
  */
 struct dt_symtab *dt_symtab_apart_begin(int channel, const char *path, struct dt_error *e);
 
-/* Asks for the map of the file's code; the caller frees the answer. Returns NULL as dt_apart_ask()
- * does. size: bytes of the file. See code-apart.c. */
-char *dt_symtab_apart_code(const struct dt_symtab *t, uint64_t size, struct dt_apart_answer *a);
+/* Asks for the map of the file's code. *lent: it is the memo's (dt_memo_lend()), so it lasts as
+ * long as the symtab; otherwise the caller frees it. Returns NULL as dt_apart_ask() does. size:
+ * bytes of the file. See code-apart.c. */
+char *dt_symtab_apart_code(const struct dt_symtab *t, uint64_t size, struct dt_apart_answer *a,
+			   bool *lent);
 /* Says that an answer was not sound. Returns whether it may have been the memo's, which is
  * forgotten now: then it can be asked again. */
 bool dt_symtab_apart_doubt(const struct dt_symtab *t);

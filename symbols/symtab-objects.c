@@ -12,7 +12,18 @@ struct objects {
 	struct dt_symtab *t;
 	struct dt_object *object;
 	size_t n, room;
+	size_t read, named; /* symbols read; bytes of all names */
+	bool damaged;
 };
+
+/* Looks whether headers put more tables and names into the file than it has bytes. */
+static bool is_damaged(const struct objects *all)
+{
+	size_t most = dt_symtab_bytes(all->t);
+
+	return all->read > most / sizeof(Elf32_Sym) + 1 ||
+	       all->named / DT_SYMTAB_NAMES_SHARE > most;
+}
 
 static int add_object(struct objects *all, const GElf_Sym *s, const char *name)
 {
@@ -49,6 +60,11 @@ static bool read_objects(struct objects *all, const struct dt_symfile *f, uint32
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type || !(d = elf_getdata(scn, NULL)))
 			continue;
 		n = d->d_size / sizeof(Elf64_Sym);
+		all->read += n;
+		if (is_damaged(all)) {
+			all->damaged = true;
+			return false;
+		}
 		for (size_t i = 1; i < n; i++) {
 			const char *name;
 
@@ -56,7 +72,10 @@ static bool read_objects(struct objects *all, const struct dt_symfile *f, uint32
 			    s.st_shndx == SHN_UNDEF || !s.st_size || s.st_size > 1ull << 40)
 				continue;
 			name = elf_strptr(f->elf, sh.sh_link, s.st_name);
-			if (name && name[0] && add_object(all, &s, name) < 0)
+			if (!name || !name[0])
+				continue;
+			all->named += strlen(name);
+			if (add_object(all, &s, name) < 0)
 				return false;
 		}
 	}
@@ -83,9 +102,18 @@ static void open_objects(struct dt_symtab *t)
 	uint64_t end = 0;
 
 	t->objects_read = true;
+	/* what else there is in a file with a table of its own hangs on its functions */
+	if (t->late && !dt_symtab_has_table(&t->main))
+		dt_symtab_debug_file(t);
+	else
+		dt_symtab_need_functions(t);
 	if (!read_objects(&all, &t->main, SHT_SYMTAB) && t->debug.fd >= 0)
 		read_objects(&all, &t->debug, SHT_SYMTAB);
 	read_objects(&all, &t->main, SHT_DYNSYM);
+	if (all.damaged || is_damaged(&all)) {
+		free(all.object);
+		return;
+	}
 	if (all.n)
 		qsort(all.object, all.n, sizeof(*all.object), objects_by_address);
 	t->object = all.object;

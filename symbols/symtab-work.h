@@ -54,6 +54,7 @@ struct dt_symtab {
 	struct dt_symtab_kept *kept;
 	struct dt_dwarf *dwarf;
 	bool dwarf_tried;
+	bool late;		 /* the functions have not been read */
 	bool named_whole;	 /* it has a .symtab: its own, or that of its debug file */
 	char lacks[DT_BUILD_ID]; /* read apart: the debug file that is missing, "": none is */
 
@@ -99,6 +100,18 @@ bool dt_symtab_lacks(struct dt_symtab *t, char id[DT_BUILD_ID]);
 bool dt_symtab_debug_file(struct dt_symtab *t);
 /* Frees what dt_symtab_unwind() has read. */
 void dt_symtab_forget_unwind(struct dt_symtab *t);
+/* Reads the functions, unless they have been read. */
+void dt_symtab_need_functions(struct dt_symtab *t);
+/* Has the file a .symtab? */
+bool dt_symtab_has_table(const struct dt_symfile *f);
+/* bytes of all names per byte of the file, at most: few names share bytes with others */
+#define DT_SYMTAB_NAMES_SHARE 8
+/*
+ * Returns the bytes of the file, its debug file and its .gnu_debugdata, which limit how many
+ * symbols are read and how many bytes of names are copied: headers can put many tables and many
+ * names into the same bytes of a file.
+ */
+size_t dt_symtab_bytes(const struct dt_symtab *t);
 /* Finds the ends of functions that have no sizes, and fills in `reach'. */
 void dt_symtab_fill_sizes(struct dt_symtab *t);
 

@@ -26,9 +26,6 @@
  */
 #define NAME_MAX_BYTES 65536
 
-/* bytes of all names per byte of the file, at most: few names share bytes with others */
-#define NAMES_SHARE 8
-
 #define IMPLEMENTATIONS 32 /* of one function, at most */
 
 struct symbol {
@@ -55,12 +52,7 @@ struct table {
 	bool failed, damaged;
 };
 
-/*
- * Returns the bytes of the file, its debug file and its .gnu_debugdata, which limit how many
- * symbols are read and how many bytes of names are copied: headers can put many tables and many
- * names into the same bytes of a file.
- */
-static size_t bytes_of(const struct dt_symtab *t)
+size_t dt_symtab_bytes(const struct dt_symtab *t)
 {
 	struct stat st[2] = {{0}};
 
@@ -117,17 +109,6 @@ void dt_symtab_name(struct dt_symtab *t, struct dt_function *f, const char *full
 	if (!f->name)
 		f->name = f->full;
 	free(shorter);
-}
-
-static void name_function(struct dt_symtab *t, struct dt_function *f)
-{
-	if (f->name)
-		return;
-	if (t->apart) {
-		t->apart->name(t, f);
-		return;
-	}
-	dt_symtab_name(t, f, dt_symtab_demangle(t, f->linkage));
 }
 
 /*
@@ -223,7 +204,7 @@ static void read_section(struct table *all, const struct dt_symfile *f, Elf_Scn 
 {
 	Elf_Data *d = elf_getdata(scn, NULL);
 	size_t n = d && table->sh_entsize ? d->d_size / sizeof(Elf64_Sym) : 0;
-	size_t most = bytes_of(all->t);
+	size_t most = dt_symtab_bytes(all->t);
 	uint32_t last = 0;
 	bool code = false;
 	GElf_Shdr sh = {0};
@@ -238,7 +219,7 @@ static void read_section(struct table *all, const struct dt_symfile *f, Elf_Scn 
 		const char *name;
 		size_t length;
 
-		all->damaged = all->kept > most || all->named / NAMES_SHARE > most;
+		all->damaged = all->kept > most || all->named / DT_SYMTAB_NAMES_SHARE > most;
 
 		if (!gelf_getsym(d, (int)i, &s))
 			continue;
@@ -340,7 +321,7 @@ static bool add_go(void *ctx, uint64_t address, uint64_t size, const char *name)
 	struct table *all = ctx;
 
 	all->named += strlen(name);
-	if (all->named / NAMES_SHARE > bytes_of(all->t) || !reserve(all))
+	if (all->named / DT_SYMTAB_NAMES_SHARE > dt_symtab_bytes(all->t) || !reserve(all))
 		return false;
 	all->symbol[all->n++] = (struct symbol){.address = address,
 						.size = size,
@@ -359,7 +340,7 @@ static void find_go(struct table *all, const struct dt_symfile *f)
 	struct stat st;
 
 	if (fstat(f->fd, &st) || !dt_go_names(f->elf, (uint64_t)st.st_size, add_go, all) ||
-	    all->named / NAMES_SHARE > bytes_of(all->t))
+	    all->named / DT_SYMTAB_NAMES_SHARE > dt_symtab_bytes(all->t))
 		all->n = before;
 }
 
@@ -510,7 +491,7 @@ struct dt_symtab *dt_symtab_open(const char *path, const char *debug_dirs, struc
 
 int (*dt_symtab_fetches)(const char *build_id, const char *path, bool named);
 
-static bool has_symtab(const struct dt_symfile *f)
+bool dt_symtab_has_table(const struct dt_symfile *f)
 {
 	return dt_symfile_section(f, ".symtab") != NULL;
 }
@@ -522,7 +503,7 @@ static void fetch(struct dt_symtab *t)
 	char id[DT_BUILD_ID];
 
 	for (int i = 0; i < 2 && dt_symtab_fetches && dt_symtab_lacks(t, id); i++) {
-		int file = dt_symtab_fetches(id, t->main.path, has_symtab(&t->main));
+		int file = dt_symtab_fetches(id, t->main.path, dt_symtab_has_table(&t->main));
 
 		if (file < 0)
 			return;
@@ -530,24 +511,41 @@ static void fetch(struct dt_symtab *t)
 	}
 }
 
-struct dt_symtab *dt_symtab_open_file(int file, const char *path, const char *debug_dirs,
-				      struct dt_error *e)
+/* Opens the file, of which no symbol is read yet. */
+static struct dt_symtab *begin(int file, const char *path, const char *debug_dirs,
+			       struct dt_error *e)
 {
 	struct dt_symtab *t = calloc(1, sizeof(*t));
-	struct table all = {.t = t};
-	bool named;
 
 	if (!t) {
 		close(file);
-		goto memory;
+		dt_fail(e, "out of memory reading the symbols of %s", path);
+		return NULL;
 	}
 	t->main.fd = t->debug.fd = t->mini.fd = t->channel = -1;
-	if (dt_symfile_begin(&t->main, file, path, e))
-		goto fail;
+	t->late = true;
+	if (dt_symfile_begin(&t->main, file, path, e)) {
+		dt_symtab_close(t);
+		return NULL;
+	}
 	t->dirs = strdup(debug_dirs ? debug_dirs : DT_DEBUG_DIRS);
-	if (!t->dirs)
-		goto memory;
+	if (!t->dirs) {
+		dt_symtab_close(t);
+		dt_fail(e, "out of memory reading the symbols of %s", path);
+		return NULL;
+	}
 	fetch(t);
+	return t;
+}
+
+/* Reads the functions. */
+static int read_functions(struct dt_symtab *t, struct dt_error *e)
+{
+	struct table all = {.t = t};
+	bool named;
+	int rc = 0;
+
+	t->late = false;
 	t->named_whole = read_symbols(&all, &t->main, SHT_SYMTAB) ||
 			 (dt_symtab_debug_file(t) && read_symbols(&all, &t->debug, SHT_SYMTAB));
 	named = t->named_whole ||
@@ -558,20 +556,41 @@ struct dt_symtab *dt_symtab_open_file(int file, const char *path, const char *de
 		find_go(&all, &t->main);
 	}
 	name_resolved(&all, &t->main);
-	if (all.damaged) {
-		dt_fail(e, "%s is damaged: it has more symbols than bytes for them", path);
-		goto fail;
-	}
-	if (build(t, &all))
-		goto memory;
+	if (all.damaged)
+		rc = dt_fail(e, "%s is damaged: it has more symbols than bytes for them",
+			     t->main.path);
+	else if (build(t, &all))
+		rc = dt_fail(e, "out of memory reading the symbols of %s", t->main.path);
 	free(all.symbol);
-	return t;
-memory:
-	dt_fail(e, "out of memory reading the symbols of %s", path);
-fail:
-	free(all.symbol);
+	return rc;
+}
+
+void dt_symtab_need_functions(struct dt_symtab *t)
+{
+	/* of a damaged file there are none */
+	if (t->late && read_functions(t, NULL))
+		t->functions = t->aliases = 0;
+}
+
+struct dt_symtab *dt_symtab_open_file(int file, const char *path, const char *debug_dirs,
+				      struct dt_error *e)
+{
+	struct dt_symtab *t = begin(file, path, debug_dirs, e);
+
+	if (!t || read_functions(t, e) == 0)
+		return t;
 	dt_symtab_close(t);
 	return NULL;
+}
+
+struct dt_symtab *dt_symtab_open_late(const char *path)
+{
+	int file;
+
+	if (dt_symtab_opens)
+		return dt_symtab_opens(path, NULL);
+	file = dt_elf_file(path, true, NULL);
+	return file < 0 ? NULL : begin(file, path, NULL, NULL);
 }
 
 bool dt_symtab_is_apart(const struct dt_symtab *t)
@@ -610,80 +629,4 @@ void dt_symtab_close(struct dt_symtab *t)
 	free(t->reach);
 	free(t->dirs);
 	free(t);
-}
-
-/*
- * Casts const away: for callers the symtab does not change, but names are filled in when first
- * asked for.
- */
-static struct dt_symtab *mutable(const struct dt_symtab *t)
-{
-	return (struct dt_symtab *)(uintptr_t)t;
-}
-
-const struct dt_function *dt_symtab_functions(const struct dt_symtab *t, size_t *n)
-{
-	if (t->apart)
-		t->apart->names(mutable(t));
-	for (size_t i = 0; i < t->functions; i++)
-		name_function(mutable(t), &t->function[i]);
-	*n = t->functions;
-	return t->function;
-}
-
-/*
- * Returns the index + 1 of the last function that begins at or below address; 0 if there is none.
- */
-static size_t below(const struct dt_symtab *t, uint64_t address)
-{
-	return dt_count_before(t->functions, i, t->function[i].address <= address);
-}
-
-const struct dt_function *dt_symtab_find(const struct dt_symtab *t, uint64_t address)
-{
-	size_t i = below(t, address);
-
-	/*
-	 * mostly it is the first one tried; the loop goes back only where functions lie inside
-	 * others
-	 */
-	for (; i && (t->reach[i - 1] > address || t->function[i - 1].address == address); i--) {
-		struct dt_function *f = &t->function[i - 1];
-
-		if (address == f->address || (address - f->address < f->size && !f->label)) {
-			name_function(mutable(t), f);
-			return f;
-		}
-	}
-	return NULL;
-}
-
-const char *dt_symtab_build_id(const struct dt_symtab *t)
-{
-	return t->main.build_id;
-}
-
-void dt_symtab_aliases(const struct dt_symtab *t,
-		       void (*fn)(void *ctx, uint64_t address, const char *name), void *ctx)
-{
-	if (t->apart)
-		t->apart->names(mutable(t));
-	for (size_t i = 0; i < t->aliases; i++) {
-		struct dt_symtab_alias *a = &t->alias[i];
-
-		fn(ctx, a->address, a->linkage);
-		if (!a->name && !t->apart)
-			a->name = dt_symtab_demangle(mutable(t), a->linkage);
-		if (a->name)
-			fn(ctx, a->address, a->name);
-	}
-}
-
-void dt_symtab_aliases_of(const struct dt_symtab *t, uint64_t address,
-			  bool (*fn)(void *ctx, const char *linkage), void *ctx)
-{
-	size_t i = dt_count_before(t->aliases, k, t->alias[k].address < address);
-
-	while (i < t->aliases && t->alias[i].address == address && !fn(ctx, t->alias[i].linkage))
-		i++;
 }

@@ -24,6 +24,9 @@ struct dt_symtab *dt_symtab_open(const char *path, const char *debug_dirs, struc
  * files beside it are looked for there. */
 struct dt_symtab *dt_symtab_open_file(int file, const char *path, const char *debug_dirs,
 				      struct dt_error *e);
+/* As dt_symtab_open(), for those who mostly ask for variables: functions are read when one is first
+ * asked for, and a damaged file has none. NULL: it can not be opened. */
+struct dt_symtab *dt_symtab_open_late(const char *path);
 /* Frees the symtab and closes its files; NULL is allowed. */
 void dt_symtab_close(struct dt_symtab *t);
 /*

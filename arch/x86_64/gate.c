@@ -8,6 +8,7 @@
 #include "arch/area.h"
 #include "arch/emit.h"
 #include "arch/insn.h"
+#include "core/rare.h"
 
 #define JUMP 5
 
@@ -75,7 +76,7 @@ struct known {
 static bool next_known(const uint8_t *code, size_t size, const struct known *k, size_t *from,
 		       struct dt_gate *out)
 {
-	const uint8_t *p = memmem(code + *from, size - *from, k->code, k->size);
+	const uint8_t *p = dt_rare_find(code + *from, size - *from, k->code, k->size);
 
 	if (!p) {
 		*from = size;

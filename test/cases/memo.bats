@@ -112,6 +112,31 @@ resum_py() {
 	cmp cold.sites warm.sites
 }
 
+# Who uses the map of code has the memo's own memory, and writes into it: indices of names become addresses there
+@test "memos: a map of code is kept as it was read, also when what is new is written beside it" {
+	code() {
+		python3 - "$1" <<-'P'
+			import struct, sys
+			b = open(sys.argv[1], 'rb').read()
+			for at in range(0, len(b) - 56, 8):
+			    what, more, one, two, result, size, stored = struct.unpack_from('<IIQQqQQ', b, at)
+			    if what == 9 and not (more or one or two or result) and size == stored > 1000 and size < len(b) - at:
+			        sys.stdout.buffer.write(b[at + 48:at + 56 + size])
+			        sys.exit(0)
+			sys.exit('no map')
+		P
+	}
+	"$dt" record -F first -o 1.db ./p
+	memo=$(memo_with "$dir/p")
+	cp "$memo" one.memo
+	code one.memo >one
+	"$dt" record -F other -o 2.db ./p
+	run -1 cmp "$memo" one.memo
+	code "$memo" >two
+	cmp one two
+	[ "$("$dt" sql -n 2.db "SELECT count(*) FROM calls WHERE function = 'other'")" = 1 ]
+}
+
 @test "memos: a program that was built anew, of the same size and time, is read anew" {
 	"$dt" -F '*' ./p | grep -q 'first('
 	[ "$(memos)" -ge 1 ]

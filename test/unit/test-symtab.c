@@ -435,6 +435,85 @@ static void test_objects(void **state)
 	}
 }
 
+/* Opened for its variables, a file says the same, and its functions are read when they are wanted;
+ * the names may all be in its debug file. */
+static void test_late(void **state)
+{
+	static const char source[] = "int numbers[4] = {1}; static long hidden = 2;\n"
+				     "int main() { return numbers[0] + hidden; }\n";
+	char id[65];
+
+	scratch_write("l.c", source, sizeof(source) - 1);
+	assert_int_equal(
+		scratch_run("gcc -w -g -O0 -Wl,--build-id=sha1 -o l l.c && strip -o s l && "
+			    "objcopy --only-keep-debug l s.debug && "
+			    "objcopy --add-gnu-debuglink=s.debug s"),
+		0);
+	for (int i = 0; i < 2; i++) {
+		const char *name = i ? "s" : "l";
+		struct dt_symtab *t = open_it(name, NULL), *late;
+		uint64_t hidden = 0, main_at;
+		FILE *nm;
+
+		assert_int_equal(scratch_run("nm l | grep hidden >at"), 0);
+		nm = fopen(scratch_path("at"), "r");
+		assert_int_equal(fscanf(nm, "%lx", &hidden), 1);
+		fclose(nm);
+		strcpy(id, dt_symtab_build_id(t));
+		main_at = by_name(t, "main")->address;
+		late = dt_symtab_open_late(scratch_path(name));
+		assert_non_null(late);
+		assert_string_equal(dt_symtab_build_id(late), id);
+		assert_non_null(dt_symtab_object(late, hidden));
+		assert_string_equal(dt_symtab_object(late, hidden)->name, "hidden");
+		assert_string_equal(dt_symtab_find(late, main_at)->name, "main");
+		dt_symtab_close(late);
+		/* the function first */
+		late = dt_symtab_open_late(scratch_path(name));
+		assert_string_equal(dt_symtab_find(late, main_at + 1)->name, "main");
+		assert_string_equal(dt_symtab_object(late, hidden + 7)->name, "hidden");
+		dt_symtab_close(late);
+		dt_symtab_close(t);
+	}
+	assert_null(dt_symtab_open_late("/nowhere/x"));
+}
+
+/* A file whose headers name the same table a thousand times over has no variables, and no functions
+ * either. */
+static void test_damaged(void **state)
+{
+	static const char script[] =
+		"import struct\n"
+		"b = bytearray(open('l', 'rb').read())\n"
+		"at, = struct.unpack_from('<Q', b, 40)\n"
+		"n, = struct.unpack_from('<H', b, 60)\n"
+		"head = [bytes(b[at + 64 * i:at + 64 * i + 64]) for i in range(n)]\n"
+		"table = [h for h in head if struct.unpack_from('<I', h, 4)[0] == 2]\n"
+		"struct.pack_into('<Q', b, 40, len(b))\n"
+		"struct.pack_into('<H', b, 60, n + 5000)\n"
+		"open('x', 'wb').write(b + b''.join(head) + table[0] * 5000)\n";
+	static const char source[] = "int numbers[4] = {1}; int main() { return numbers[0]; }\n";
+	struct dt_error e = {""};
+	struct dt_symtab *t;
+	uint64_t numbers = 0;
+	FILE *nm;
+
+	scratch_write("l.c", source, sizeof(source) - 1);
+	scratch_write("x.py", script, sizeof(script) - 1);
+	assert_int_equal(scratch_run("gcc -w -o l l.c && python3 x.py && nm l | grep numbers >at"),
+			 0);
+	nm = fopen(scratch_path("at"), "r");
+	assert_int_equal(fscanf(nm, "%lx", &numbers), 1);
+	fclose(nm);
+	assert_null(dt_symtab_open(scratch_path("x"), NULL, &e));
+	assert_non_null(strstr(e.text, "it has more symbols than bytes for them"));
+	t = dt_symtab_open_late(scratch_path("x"));
+	assert_non_null(t);
+	assert_null(dt_symtab_object(t, numbers));
+	assert_null(dt_symtab_find(t, numbers));
+	dt_symtab_close(t);
+}
+
 static void test_separate(void **state)
 {
 	struct dt_symtab *t;
@@ -571,6 +650,8 @@ int main(void)
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -500,8 +500,8 @@ slow_path:
 	mov	%rsp, %rdx
 	push	%rax
 	push	%r10
+	lea	dt_slow(%rip), %r10
 	call	call_c
-	.long	dt_slow - .
 	pop	%r10
 	pop	%rdx					/* return address */
 	lea	64(%rsp), %rsp
@@ -509,11 +509,10 @@ slow_path:
 	jmp	*%rdx
 
 /*
- * Calls a C function with rdx as its argument; the function's offset stands after the call
- * instruction. rax is its result; rdx, r10, r11 and the flags of arithmetic are lost; all else is
- * kept. The stack is aligned. The direction flag and the alignment check are cleared meanwhile: C
- * code wants that, and a traced function in assembler may copy backwards, or have alignment
- * checked.
+ * Calls the C function at r10 with rdx as its argument. rax is its result; rdx, r10, r11 and the
+ * flags of arithmetic are lost; all else is kept. The stack is aligned. The direction flag and the
+ * alignment check are cleared meanwhile: C code wants that, and a traced function in assembler may
+ * copy backwards, or have alignment checked.
  */
 call_c:
 	push	%rbp
@@ -527,12 +526,7 @@ call_c:
 	and	$-16, %rsp
 	testl	$DIRECTION | ALIGNMENT, -48(%rbp)
 	jne	3f
-1:	mov	8(%rbp), %r11
-	movslq	(%r11), %r10
-	add	%r11, %r10
-	add	$4, %r11
-	mov	%r11, 8(%rbp)
-	mov	%rdx, %rdi
+1:	mov	%rdx, %rdi
 	call	*%r10
 	testl	$DIRECTION | ALIGNMENT, -48(%rbp)
 	jne	4f
@@ -560,8 +554,8 @@ opt_out:
 	push	%rdx
 	push	%r10
 	push	%r11
+	lea	dt_opt_out(%rip), %r10
 	call	call_c
-	.long	dt_opt_out - .
 	pop	%r11
 	pop	%r10
 	pop	%rdx
@@ -581,8 +575,8 @@ peek:
 	push	%r9
 	push	%rax
 	mov	%rsp, %rdx
+	lea	dt_peek(%rip), %r10
 	call	call_c
-	.long	dt_peek - .
 	test	%eax, %eax
 	mov	$1, %eax
 	cmovz	%eax, %r8d
@@ -608,8 +602,8 @@ text:
 	push	%rax
 	lea	-32(%rsp), %rsp
 	mov	%rsp, %rdx
+	lea	dt_piece(%rip), %r10
 	call	call_c
-	.long	dt_piece - .
 	bt	$31, %eax				/* carry: negative */
 	pop	%rdi
 	pop	%rsi
@@ -646,8 +640,8 @@ modules:
 	push	%rdx
 	push	%r10
 	push	%r11
+	lea	dt_modules_changed(%rip), %r10
 	call	call_c
-	.long	dt_modules_changed - .
 	pop	%r11
 	pop	%r10
 	pop	%rdx
@@ -663,8 +657,8 @@ execve:
 	push	%rdx
 	push	%r10
 	mov	%rdi, %rdx
+	lea	dt_before_exec(%rip), %r10
 	call	call_c
-	.long	dt_before_exec - .
 	pop	%r10
 	pop	%rdx
 	mov	$59, %eax
@@ -672,8 +666,8 @@ execve:
 	push	%rdx
 	push	%r10
 	push	%rax
+	lea	dt_after_exec(%rip), %r10
 	call	call_c
-	.long	dt_after_exec - .
 	pop	%rax
 	pop	%r10
 	pop	%rdx
@@ -685,8 +679,8 @@ execveat:
 	push	%rsi
 	push	%rdi
 	mov	%rsp, %rdx
+	lea	dt_before_execat(%rip), %r10
 	call	call_c
-	.long	dt_before_execat - .
 	pop	%rdi
 	pop	%rsi
 	pop	%rdx
@@ -696,8 +690,8 @@ execveat:
 	push	%rdx
 	push	%r10
 	push	%rax
+	lea	dt_after_exec(%rip), %r10
 	call	call_c
-	.long	dt_after_exec - .
 	pop	%rax
 	pop	%r10
 	pop	%rdx
@@ -712,8 +706,8 @@ execveat:
  */
 	.globl	vfork
 vfork:
+	lea	dt_before_vfork(%rip), %r10
 	call	call_c
-	.long	dt_before_vfork - .
 	mov	%rax, %r9
 	pop	%rdi
 	mov	$58, %eax
@@ -723,15 +717,15 @@ vfork:
 	jne	1f
 	fix DT_FIX_CPU, 4, movl $-1, %fs:UNKNOWN
 	mov	%r9, %rdx
+	lea	dt_born(%rip), %r10
 	call	call_c
-	.long	dt_born - .
 	xor	%eax, %eax
 	jmp	*vfork_back(%rip)
 1:	fix DT_FIX_CPU, 1, cmpl $-1, %fs:UNKNOWN
 	jne	2f
 	push	%rax
+	lea	dt_after_vfork(%rip), %r10
 	call	call_c
-	.long	dt_after_vfork - .
 	pop	%rax
 2:	jmp	*vfork_back(%rip)
 
@@ -755,8 +749,8 @@ vfork:
 	push	%rdx
 	push	%r10
 	mov	%rdi, %rdx
+	lea	dt_before_\name(%rip), %r10
 	call	call_c
-	.long	dt_before_\name - .
 	mov	%rax, %r9				/* for the child; libc does not use it any more */
 	pop	%r10
 	pop	%rdx
@@ -769,8 +763,8 @@ vfork:
 4:	push	%rdx
 	push	%r10
 	mov	%r9, %rdx
+	lea	dt_born(%rip), %r10
 	call	call_c
-	.long	dt_born - .
 	pop	%r10
 	pop	%rdx
 	xor	%eax, %eax
@@ -780,8 +774,8 @@ vfork:
 	fix DT_FIX_CPU, 1, cmpl $-1, %fs:UNKNOWN
 	jne	3f
 	push	%rax
+	lea	dt_after_vfork(%rip), %r10
 	call	call_c
-	.long	dt_after_vfork - .
 	pop	%rax
 3:	jmp	*\name\()_back(%rip)
 .endm
@@ -837,8 +831,8 @@ call:
 	push	%rdi
 	push	%rax
 	mov	%rsp, %rdx
+	lea	dt_before_call(%rip), %r10
 	call	call_c
-	.long	dt_before_call - .
 	pop	%rax
 	pop	%rdi
 	pop	%rsi
