@@ -63,7 +63,13 @@ FUZZSRC := $(wildcard test/fuzz/*.c)
 # of the extension for SQLite: the tables, and what they are made with
 EXTSRC  := $(wildcard core/*.c arch/*.c arch/$(ARCH)/*.c elf/*.c process/*.c symbols/*.c store/*.c filter/*.c analyse/*.c show/*.c) \
 	$(filter-out sql/writing.c,$(wildcard sql/*.c))
-EXTOBJ  := $(EXTSRC:%.c=$(B)/sqlite/%.o)
+# The objects of the folders that the libraries have, too, are made once: position-independent, with each function by itself,
+# so that a library is without what it does not need, they do for all of them. With less than -O2 too much is not left out,
+# and the libraries have objects of their own; what may ask SQLite has one of its own in the extension (sql/host.h).
+ONCE    := $(if $(SAN)$(STATIC)$(COVERAGE),,$(filter -O2 -O3,$(lastword $(filter -O%,$(CFLAGS)))))
+HOSTED  := $(filter store/% sql/%,$(EXTSRC)) $(shell grep -l '^.include <sqlite3' $(filter-out store/% sql/%,$(EXTSRC)))
+EXTOWN  := $(if $(ONCE),$(HOSTED),$(EXTSRC))
+EXTOBJ  := $(EXTOWN:%.c=$(B)/sqlite/%.o) $(patsubst %.c,$(B)/%.o,$(filter-out $(EXTOWN),$(EXTSRC)))
 LIBOBJ  := $(LIBSRC:%.c=$(B)/%.o) $(BLOB) $(B)/bpf/image.o
 CMDOBJ  := $(CMDSRC:%.c=$(B)/%.o)
 UNIT    := $(UNITSRC:%.c=$(B)/%)
@@ -83,6 +89,8 @@ $(B)/%.o: %.c Makefile | needs
 	@mkdir -p $(@D)
 	$(CC) $(ALL) -c -o $@ $<
 
+$(if $(ONCE),$(patsubst %.c,$(B)/%.o,$(filter-out sql/%,$(EXTSRC))): ALL += -fPIC -fvisibility=hidden -ffunction-sections)
+
 # core/ must stay free of the C library: it is compiled into the kernel module too
 $(B)/core/%.o: CFLAGS += -ffreestanding
 
@@ -93,8 +101,11 @@ $(B)/session/fuse.o: ALL += -DDT_FUSE_SONAME='"$(call soname,libfuse3.so)"'
 $(B)/session/btf.o $(B)/session/bpf.o: ALL += -DDT_BPF_SONAME='"$(call soname,libbpf.so)"'
 $(B)/export/babeltrace.o $(B)/import/babeltrace.o: ALL += -DDT_BABELTRACE_SONAME='"$(call soname,libbabeltrace2.so)"'
 
+# With sanitizers compiling costs more than running does what is run once or has no long loops: half as much so.
+$(if $(FUZZ),,$(if $(SAN),$(patsubst %.c,$(B)/%.o,$(wildcard cmd/*.c import/*.c export/*.c view/*.c test/unit/*.c test/tool/*.c)): CFLAGS := -O0 -g1))
+
 # loops that every record of a trace goes through: measured, these gain and no others
-$(B)/store/decode.o $(B)/sqlite/store/decode.o $(patsubst %.c,$(B)/%.o,$(wildcard cmd/calls*.c) cmd/json-pieces.c): CFLAGS += -O3
+$(if $(SAN),,$(B)/store/decode.o $(B)/sqlite/store/decode.o $(patsubst %.c,$(B)/%.o,$(wildcard cmd/calls*.c) cmd/json-pieces.c): CFLAGS += -O3)
 
 # SQLite itself is that of the program which loads it: sql/host.h
 $(B)/libdevtrace-sqlite.so: $(EXTOBJ)

@@ -1,10 +1,13 @@
 # libdevtrace.so.1 (include/libdevtrace.h), and the Python module on it (python/): how they are built.
 # packaging/packaging.mk installs them.
-# Its objects are position-independent. Those that ask nothing of SQLite are the extension's, too; the others are
-# built once more, because the extension has SQLite's functions from the program that loads it.
+# Its objects are position-independent: devtrace's own (ONCE, Makefile), but for those of READEROWN. Where these are not made
+# so, it has those of the extension that ask nothing of SQLite, and the others are built once more, because the extension has
+# SQLite's functions from the program that loads it.
 SHAREDSRC := $(wildcard core/*.c arch/*.c arch/$(ARCH)/*.c elf/*.c process/*.c symbols/*.c filter/*.c show/*.c)
 READERSRC := $(wildcard library/*.c store/*.c analyse/*.c) sql/arguments.c
-READEROBJ := $(SHAREDSRC:%.c=$(B)/sqlite/%.o) $(READERSRC:%.c=$(B)/reader/%.o)
+READEROWN := $(if $(ONCE),$(wildcard library/*.c) sql/arguments.c store/journal.c,$(READERSRC))
+READEROBJ := $(SHAREDSRC:%.c=$(B)/$(if $(ONCE),,sqlite/)%.o) $(READEROWN:%.c=$(B)/reader/%.o) \
+	$(patsubst %.c,$(B)/%.o,$(filter-out $(READEROWN),$(READERSRC)))
 SO        := libdevtrace.so.1
 
 # DT_LIBRARY: it is in somebody's program, and changes nothing for the rest of that

@@ -3,9 +3,10 @@
 #   build/test/unit/*       C unit tests (cmocka), plain and with sanitizers
 #   test/cases/*.bats       the commands, end to end, plain and with sanitizers
 #   test/*/*.t              larger campaigns, any language
-# Two at a time: the commands' cases, and beside them all the rest, whoever is done first helps with the
-# cases, then with those with sanitizers; and beside both, one after the other, what mostly waits. At the end the cases
-# that took longest are named.
+# Longest first, by what each took the last time (test/times): two that compute at a time, and beside them two that mostly wait,
+# for a browser, a deadline, another program. Who is done helps with the rest, then with the cases with sanitizers. At the end the
+# cases that took longest are named, and the files that took most of the processors' time; build/times has all of these, for
+# test/times.
 # A change waits for this: of campaigns with many cases that are alike a share is tried, another one each time (test/share.bash,
 # SHARE=1: all), campaigns that go on for some time are short, and with sanitizers the commands' cases run in a random
 # order for as long as there is time (SANITIZERS_UNTIL: seconds from the beginning), but at least five files. All of
@@ -46,12 +47,14 @@ wanted() {
 
 # runs one test program; counts its "ok" and "not ok" lines; dying or printing none is a failure
 run() {
-	local name=$1 log=$out/$lane.log rc p f took user system
+	local name=$1 log=$out/$lane.log rc p f took used
 	shift
-	TIMEFORMAT='%0R %0U %0S'
+	TIMEFORMAT='%3R %3U %3S'
 	{ time CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 1200 "$@" >"$log" 2>&1 </dev/null; } 2>"$out/$lane.time"
 	rc=$?
-	read -r took user system < <(tail -n 1 "$out/$lane.time")
+	# of the processors and on the clock, in whole seconds
+	read -r used took < <(tail -n 1 "$out/$lane.time" | awk '{ printf "%.0f %.0f\n", $2 + $3, $1 }')
+	echo "$used $took $name" >>"$out/$lane.times"
 	p=$(grep -c '^ok ' "$log") f=$(grep -c '^not ok ' "$log")
 	if [ "$rc" != 0 ] && [ "$f" = 0 ] || [ $((p + f)) = 0 ]; then
 		echo "not ok - $name ended with status $rc" >>"$log"
@@ -63,10 +66,10 @@ run() {
 	# what a test passes over counts as passed; it is named at the end, with the reason
 	sed -nE "s|^ok[ 0-9-]*(.*) # skip *|$name: \1: |p" "$log" >>"$out/$lane.passed-over"
 	# shellcheck disable=SC2016 # the arguments are the inner shell's
-	# how long, and of how much processor time; in one piece, whatever the other lane prints. Of a
+	# how long, and of how much processor time; in one piece, whatever the other lanes print. Of a
 	# failure what is not "ok"
 	flock "$out/lock" sh -c 'printf "%-50s %4d passed %3d failed %4d s %4d\n" "$1" "$2" "$3" "$4" "$5"
-		[ "$3" = 0 ] || sed "/^ok /d; s/^/    /" "$6"' - "$name" "$p" "$f" "$took" $((user + system)) "$log"
+		[ "$3" = 0 ] || sed "/^ok /d; s/^/    /" "$6"' - "$name" "$p" "$f" "$took" "$used" "$log"
 }
 
 # each is one lane's, whichever comes first
@@ -95,49 +98,45 @@ with_sanitizers() {
 	return 0
 }
 
-# with_each FILE...: the commands' cases of those that nobody else has taken
+# with_each FILE...: of those that nobody else has taken
 with_each() {
 	local t
 	for t; do
-		claim "$t" && cases "$t" "$t" "${bats[@]}"
-	done
-}
-
-# with_others FILE...: the same of all other tests
-with_others() {
-	local t
-	for t; do
-		# a .t that nobody may execute fails, rather than be passed over
-		{ [ -x "$t" ] || [ "$t" != "${t%.t}" ]; } && [ ! -d "$t" ] && case $t in *.o | *.d) false ;; esac && wanted "$t" && claim "$t" && run "$t" "$t"
-	done
-}
-
-commands() {
-	with_each "${files[@]}"
-	echo "commands $SECONDS s" >"$out/commands.done"
-	with_sanitizers "${shuffled[@]}"
-}
-
-the_rest() {
-	local san=(build/san/test/unit/*)
-	[ -z "${PLAIN-}" ] || san=()
-	with_others test/*/*.t build/test/unit/* "${san[@]}"
-	with_each "${shuffled[@]}"
-	echo "the rest $SECONDS s" >"$out/the_rest.done"
-	with_sanitizers "${shuffled[@]}"
-}
-
-# a third of the time or more these wait, for a browser, a deadline, another program; longest first
-waiting() {
-	local t
-	for t in view/page.t view/axe.t cases/serve.bats cases/memo.bats cases/until.bats cases/jit.bats view/real.t cases/session.bats \
-		view/live.t cases/top.bats cases/sums.bats cases/debuginfod.bats cases/terminal.bats cases/confine.bats; do
+		claim "$t" || continue
 		case $t in
-		*.t) with_others "test/$t" ;;
-		*) [ ! -e "test/$t" ] || ! wanted "test/$t" || with_each "test/$t" ;;
+		*.bats) cases "$t" "$t" "${bats[@]}" ;;
+		*) run "$t" "$t" ;;
 		esac
 	done
-	echo "what waits $SECONDS s" >"$out/waiting.done"
+}
+
+# what a lane does, of two of each kind: the jobs that compute first, or those that wait; then what is left of the others
+computing() {
+	with_each "${computing[@]}" "${waiting[@]}"
+	echo "$lane $SECONDS s" >"$out/$lane.done"
+	with_sanitizers "${shuffled[@]}"
+}
+
+waiting() {
+	with_each "${waiting[@]}"
+	# three at a time that compute keep two cores busy; a fourth would only be in their way
+	[ "$lane" != waiting-2 ] || return 0
+	computing
+}
+
+# every test: a .t that nobody may execute fails, rather than be passed over
+all_tests() {
+	local t
+	for t in test/*/*.t build/test/unit/* "${san[@]}"; do
+		{ [ -x "$t" ] || [ "$t" != "${t%.t}" ]; } && [ ! -d "$t" ] && case $t in *.o | *.d) false ;; esac && wanted "$t" && echo "$t"
+	done
+	[ ${#files[@]} = 0 ] || printf '%s\n' "${files[@]}"
+}
+
+# by_time: the tests that it reads, longest first, and before each whether it waits for more than half of its time
+by_time() {
+	awk 'FNR == NR { used[$3] = $1; took[$3] = $2; next }
+		{ t = $1 in took ? took[$1] : 3; print t, (t >= 10 && used[$1] * 2 < t ? "waits" : "computes"), $1 }' test/times - | sort -k1,1nr -s
 }
 
 names=("$@")
@@ -149,15 +148,22 @@ done
 mapfile -t shuffled < <([ ${#files[@]} = 0 ] || printf '%s\n' "${files[@]}" | shuf)
 if [ ${#names[@]} = 0 ]; then
 	export SHARE=${SHARE-5} SECONDS_MAX=${SECONDS_MAX-10} STORM_SECONDS=${STORM_SECONDS-16} RANDOM_KILLS=${RANDOM_KILLS-6}
+	export ORACLE_SECONDS=${ORACLE_SECONDS-25}
 	export SERVE_REQUESTS=${SERVE_REQUESTS-2000}
 	# dkms.t builds the module for the kernel that kernel.t boots
 	[ "$SHARE" = 1 ] || export KERNEL_FROM=$((RANDOM % 2))
 	: "${SANITIZERS_UNTIL:=900}"
 fi
 : "${SANITIZERS_UNTIL:=100000}"
-lane_names=(waiting commands the_rest)
+san=(build/san/test/unit/*)
+[ -z "${PLAIN-}" ] || san=()
+computing=() waiting=()
+while read -r _ kind t; do
+	if [ "$kind" = waits ]; then waiting+=("$t"); else computing+=("$t"); fi
+done < <(all_tests | by_time)
+lane_names=(computing-1 computing-2 waiting-1 waiting-2)
 for lane in "${lane_names[@]}"; do
-	$lane &
+	"${lane%-*}" &
 	lanes+=($!)
 done
 ended=0
@@ -167,6 +173,11 @@ done
 if [ ${#names[@]} = 0 ] || [ -n "${SLOWEST-}" ]; then
 	echo "the cases that took longest:"
 	sort -rn "$out"/*.cases 2>/dev/null | head -n "${SLOWEST:-25}"
+	# the sanitizers' names have a comma
+	sort -rn "$out"/*.times 2>/dev/null >build/times.all
+	grep -v ',' build/times.all >build/times
+	echo "the files that took most of the processors' time, and on the clock, in seconds; all took $(awk '{ n += $1 } END { print n + 0 }' build/times.all):"
+	head -n 20 build/times.all
 fi
 echo "without sanitizers all had been tried after: $(cat "$out"/*.done 2>/dev/null | paste -sd, | sed 's/,/, /g'); with them after $SECONDS s"
 [ ! -s "$out/not-tried" ] || echo "not tried with sanitizers, the time was up (make soak S=sanitizers): $(tr '\n' ' ' <"$out/not-tried")"

@@ -304,8 +304,8 @@ TEXT
 
 @test "deep recursion does not fill the lines with blanks" {
 	{
-		for i in $(seq 500); do echo "E f $((1000000 - 64 * i)) $((10 * i)) $i"; done
-		for i in $(seq 500 -1 1); do echo "X f $((1000000 - 64 * i)) $((10000 - 5 * i)) $i"; done
+		seq 500 | awk '{ print "E f", 1000000 - 64 * $1, 10 * $1, $1 }'
+		seq 500 -1 1 | awk '{ print "X f", 1000000 - 64 * $1, 10000 - 5 * $1, $1 }'
 	} | writetrace t.db
 	devtrace calls t.db >out
 	[ "$(awk '{ if (length > m) m = length } END { print m }' out)" -lt 260 ]
@@ -313,17 +313,9 @@ TEXT
 }
 
 @test "calls prints more threads than it may open files" {
-	for i in {1..1200}; do
-		echo "at 0 $i"
-		echo "E f 0x7000 ${i}00 $i"
-		echo "X f 0x7000 ${i}50 -$i"
-	done | { echo "function f a:i4@0;i4@0" && cat; } | writetrace t.db
+	seq 1200 | sed 's/.*/at 0 &\nE f 0x7000 &00 &\nX f 0x7000 &50 -&/' | { echo "function f a:i4@0;i4@0" && cat; } | writetrace t.db
 	(ulimit -n 32 && devtrace calls t.db >out)
-	for i in {1..1200}; do
-		[ "$i" = 1 ] || echo
-		echo "# thread $i"
-		echo "      0.050 us  f(a=$i) = -$i"
-	done | diff - out
+	seq 1200 | sed -e '1!s/.*/\n&/' -e 's/[0-9]\+/# thread &\n      0.050 us  f(a=&) = -&/' | diff - out
 }
 
 @test "calls -F: what happens in a function that is not shown is not either" {

@@ -221,7 +221,7 @@ assert {r["key"]["function"]: r["calls"] for r in s[0]["rows"]}["work"] == 35 an
 	ctl signal | grep -qx 'STOP if leaf n=30'
 	phase 30
 	local pid i
-	pid=$(pgrep -x phases)
+	pid=$(pgrep -P "$session" -x phases)
 	for round in 1 2; do
 		echo 40 >&"$to"
 		for ((i = 0; i < 300; i++)); do

@@ -335,7 +335,7 @@ P
 @test "diff --first: of many callers the outermost and the innermost are said" {
 	for f in a b; do
 		{
-			for ((i = 0; i < 1000; i++)); do echo "E f $((0x1000000 - 16 * i)) $i $i"; done
+			awk 'BEGIN { for (i = 0; i < 1000; i++) print "E f", 16777216 - 16 * i, i, i }'
 			echo "E $f $((0x1000000 - 16000)) 5000"
 		} | writetrace $f.db
 	done

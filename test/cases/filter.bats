@@ -39,9 +39,9 @@ pairs() {
 		depth<4|depth < 3
 		depth=7 function1*|depth = 6 AND function LIKE 'function1%'
 		depth>3 depth<6|depth BETWEEN 3 AND 4
-		in:function12*|id IN (WITH RECURSIVE x(id) AS (SELECT id FROM k WHERE function LIKE 'function12%' UNION SELECT c.id FROM k c JOIN x ON c.parent = x.id) SELECT id FROM x)
+		in:function12*|+id IN (WITH RECURSIVE x(id) AS (SELECT id FROM k WHERE function LIKE 'function12%' UNION SELECT c.id FROM k c JOIN x ON c.parent = x.id) SELECT id FROM x)
 		-in:function1*|id NOT IN (WITH RECURSIVE x(id) AS (SELECT id FROM k WHERE function LIKE 'function1%' UNION SELECT c.id FROM k c JOIN x ON c.parent = x.id) SELECT id FROM x)
-		in:function12* -in:function17 depth>5|id IN (WITH RECURSIVE x(id) AS (SELECT id FROM k WHERE function LIKE 'function12%' UNION SELECT c.id FROM k c JOIN x ON c.parent = x.id) SELECT id FROM x) AND depth > 4 AND id NOT IN (WITH RECURSIVE x(id) AS (SELECT id FROM k WHERE function = 'function17' UNION SELECT c.id FROM k c JOIN x ON c.parent = x.id) SELECT id FROM x)
+		in:function12* -in:function17 depth>5|+id IN (WITH RECURSIVE x(id) AS (SELECT id FROM k WHERE function LIKE 'function12%' UNION SELECT c.id FROM k c JOIN x ON c.parent = x.id) SELECT id FROM x) AND depth > 4 AND id NOT IN (WITH RECURSIVE x(id) AS (SELECT id FROM k WHERE function = 'function17' UNION SELECT c.id FROM k c JOIN x ON c.parent = x.id) SELECT id FROM x)
 		caller:function1*|parent IN (SELECT id FROM k WHERE function LIKE 'function1%')
 		-caller:function1*|parent NOT IN (SELECT id FROM k WHERE function LIKE 'function1%') OR parent IS NULL
 		file:made-up.c thread:1001|thread = 1001
@@ -428,7 +428,7 @@ slices() {
 	devtrace export --perfetto -f '-*' -o none.perfetto small.db
 	while IFS='|' read -r words where; do
 		# by what calls are, since the numbers of calls are those of another order
-		devtrace sql -n -c small.db "$known SELECT thread, function, CAST(round(begin) AS INTEGER) FROM calls WHERE id AND id IN (SELECT id FROM calls WHERE $where)" | tr -d '\r"' | sort >want
+		devtrace sql -n -c small.db "$known SELECT thread, function, CAST(round(begin) AS INTEGER) FROM calls WHERE id AND +id IN (SELECT id FROM calls WHERE $where)" | tr -d '\r"' | sort >want
 		n=$(wc -l <want)
 		devtrace export --csv -f "$words" -o x.csv small.db
 		python3 - <<-'PY' >got

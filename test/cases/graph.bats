@@ -286,7 +286,7 @@ same() {
 @test "graph: what is deeper than is printed is told of" {
 	{
 		echo '__attribute__((noinline)) int f0(int n) { return n; }'
-		for ((i = 1; i <= 2100; i++)); do echo "__attribute__((noinline)) int f$i(int n) { return f$((i - 1))(n + 1) + 1; }"; done
+		awk 'BEGIN { for (i = 1; i <= 2100; i++) printf "__attribute__((noinline)) int f%d(int n) { return f%d(n + 1) + 1; }\n", i, i - 1 }'
 		echo 'int main(int argc, char **argv) { return f2100(argc) < 0; }'
 	} >deep.c
 	gcc -O1 -fno-ipa-cp -fno-ipa-sra -B"$build/lib" -o deep deep.c

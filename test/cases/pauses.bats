@@ -120,9 +120,9 @@ spans_have_their_pauses() {
 	{
 		echo '#include <stdio.h>'
 		echo '#include <unistd.h>'
-		for i in $(seq 1500); do echo "__attribute__((noipa)) long f$i(long n) { return n * $i + 1; }"; done
+		seq 1500 | sed 's/.*/__attribute__((noipa)) long f&(long n) { return n * & + 1; }/'
 		echo 'int main(void) { long n = 0; char c; if (read(0, &c, 1) != 1) return 1;'
-		for i in $(seq 1500); do echo "n += f$i(n); usleep(30);"; done
+		seq 1500 | sed 's/.*/n += f&(n); usleep(30);/'
 		echo 'puts("done"); fflush(stdout); return read(0, &c, 1) + n < 0; }'
 	} >new.c
 	gcc -O1 -o new new.c

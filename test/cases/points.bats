@@ -602,7 +602,7 @@ here                     CONST 0x7" ]
 	"$dt" attach -d -s "$session" -o m.db "$pid" 3>&-
 	what=(rax "eax REG bl REG r15w" rip rflags rsp)
 	for i in $(seq 0 99); do printf 'trace row+%x REG rax\n' $((5 * i)); done >first
-	for i in $(seq 1000); do printf 'trace row+%x REG %s\n' $((i * 35 % 500)) "${what[i % 5]}"; done >changes
+	for i in {1..5}; do echo "${what[i % 5]}"; done | awk '{ what[NR % 5] = $0 } END { for (i = 1; i <= 1000; i++) printf "trace row+%x REG %s\n", i * 35 % 500, what[i % 5] }' >changes
 	ctl - <first >/dev/null
 	ctl start
 	ctl - <changes >answers 2>&1 || { grep -v already answers; false; }

@@ -287,8 +287,12 @@ for k in sorted(n):
 	PY
 	# and until a signal comes
 	devtrace sum -p $pid -F step -e count >more 2>err &
-	local sum=$!
-	sleep 0.7
+	local sum=$! i
+	# it has begun when it has said how many there were
+	for i in $(seq 200); do
+		[ ! -s more ] || break
+		sleep 0.02
+	done
 	kill -INT $sum
 	wait $sum || status=$?
 	[ $status = 0 ] || { cat err; false; }

@@ -342,6 +342,9 @@ int main(int argc, char **argv)
 		if (next() % 16 == 0)
 			usleep(next() % 2000);
 		clock_gettime(CLOCK_MONOTONIC, &t);
+		/* the test has had its answer */
+		if (!strcmp(what, "vfork") && access("enough", F_OK) == 0)
+			break;
 	} while ((double)(t.tv_sec - begin.tv_sec) + (double)(t.tv_nsec - begin.tv_nsec) / 1e9 <
 		 seconds);
 	stop = 1;
