@@ -7,7 +7,9 @@ that anybody sees (a block that is not freed, a branch that is never taken), whi
 usage: made.py SEED N [PATH...] >LIST      of files whose path begins with a PATH, as git has them
        mutate.py --list LIST
 """
+import bisect
 import collections
+import json
 import os
 import random
 import re
@@ -23,16 +25,68 @@ CHANGES = [(r' < ', ' <= '), (r' > ', ' >= '), (r' <= ', ' < '), (r' >= ', ' > '
 NOTHING = re.compile(r'^\s*(\*|/\*|//|"|#|static |const |extern |case |default:|\})|free\(|alloc\(|no_memory|out of memory|assert')
 CALL = re.compile(r'^\t+[a-z_0-9]+\(.*\);$|^\t+[^=]* [-+|&]?= [^=].*;$')
 # what runs in traced processes has tests that take long, tables of other processors none here
-LEFT_OUT = re.compile(r'^(test|bench|examples|python|packaging|kernel|bpf)/|/target/|aarch64|prototypes')
+LEFT_OUT = re.compile(r'^(test|bench|examples|python|packaging|kernel|bpf|target)/|/target/|aarch64|prototypes')
 
 
-def tests_of(path):
-    """Those nearest to a file: what golden.t prints, the unit tests that have its folder's functions, the cases of its name."""
+# Tests of what a folder's files do, where a file's own name says nothing: quick ones first
+NEAR = {'align/': 'cases/diff cases/merge', 'analyse/': 'cases/report cases/calls cases/waits. view/plots view/why', 'arch/': 'unit/test-plan unit/test-relocate known/probes cases/plans',
+        'cmd/': 'cases/usage cases/wrong cases/terminal cases/json', 'core/': 'cases/ctl cases/patterns', 'elf/': 'cases/names cases/patterns cases/usdt found/found',
+        'export/': 'cases/formats cases/export cases/perfetto cases/ctf cases/streams', 'filter/': 'cases/filter cases/sieve', 'fleet/': 'cases/fleet cases/hosts',
+        'hook/': 'cases/record cases/attach cases/switches cases/choosing cases/processes cases/rseq probe/probe', 'import/': 'cases/import',
+        'instrument/': 'instrument/driver instrument/copy instrument/text instrument/matrix', 'library/': 'cases/library',
+        'process/': 'cases/record cases/attach cases/processes cases/namespaces cases/confine cases/rights cases/limits', 'remote/': 'cases/remote cases/hosts',
+        'session/': 'cases/record cases/ctl cases/attach cases/sieve cases/sums cases/processes cases/choosing cases/session', 'show/': 'cases/calls cases/cat cases/report cases/arguments',
+        'sql/': 'cases/sql cases/library', 'store/': 'cases/check. cases/record cases/older cases/merge cases/cat', 'symbols/': 'cases/names cases/choosing cases/arguments cases/libcalls cases/plans found/found',
+        'view/': 'cases/view view/parts cases/hosts view/find view/heat view/range view/page'}
+MAP = os.path.join(ROOT, 'build', 'lines-of-tests')  # what test/coverage/each.py has written
+SECONDS = 90  # of the tests that a fault is tried with, as each.py has measured them
+CASES = 30
+
+
+def known():
+    """[(test, case, seconds, how many lines it runs, {file: lines})] of each.py's map"""
+    if not os.path.exists(MAP):
+        return []
+    with open(MAP) as f:
+        return [(test, case, seconds, sum(map(len, lines.values())), lines) for test, case, seconds, lines in map(json.loads, f)]
+
+
+def by_lines(tests, path, line):
+    """Those of each.py's map that run the line: of cases the ones that run little else, as long as there is time for more."""
+    run = sorted({n for *_, lines in tests for n in lines.get(path, [])})
+    before = run[bisect.bisect_right(run, line) - 1] if run and run[0] <= line else None
+    able = [t for t in tests if before is not None and before in t[4].get(path, [])]
+    whole = sorted((seconds, test) for test, case, seconds, *_ in able if not case)
+    names = [re.sub(r'\.(bats|t)$', '', test) for seconds, test in whole if seconds < SECONDS]
+    cases, left, n = collections.defaultdict(list), SECONDS, 0
     stem = os.path.basename(path)[:-2].split('-')[0]
-    units = [f[:-2] for f in sorted(os.listdir(f'{ROOT}/test/unit')) if f.startswith('test-') and f.endswith('.c')
-             and re.search(rf'"{re.escape(path[:-2])}\.h"', open(f'{ROOT}/test/unit/{f}').read())]
-    cases = [f'cases/{stem}'] if os.path.exists(f'{ROOT}/test/cases/{stem}.bats') else []
-    return ['golden/golden', *('unit/' + u for u in units), *cases]
+    for test, case, seconds, many, lines in sorted((t for t in able if t[1]), key=lambda t: (stem not in t[0], t[3] / len(t[4][path]))):
+        cost = seconds + (0 if cases[test] else 2)
+        if n < CASES and cost <= left:
+            left, n = left - cost, n + 1
+            cases[test].append(re.sub(r'[^A-Za-z0-9]', '.', case))
+        elif not cases[test]:
+            del cases[test]
+    return names + [f'{test}:^({"|".join(c)})$' for test, c in cases.items()]
+
+
+def by_names(path):
+    """What golden.t prints, the unit tests that have the file's header, the cases of its words, those of its folder."""
+    words = os.path.basename(path)[:-2].split('-')
+    units = []
+    for f in sorted(os.listdir(f'{ROOT}/test/unit')):
+        with open(f'{ROOT}/test/unit/{f}') as source:
+            if f.startswith('test-') and f.endswith('.c') and re.search(rf'"{re.escape(path[:-2])}\.h"', source.read()):
+                units.append('unit/' + f[:-2])
+    near = [(f'test/unit/test-{w}.c', f'unit/test-{w}') for w in words] + [(f'test/{d}/{w}.{end}', f'{d}/{w}.')
+            for w in words for w in (w, w + 's') for d, end in (('cases', 'bats'), ('view', 't'))]
+    named = [name for file, name in near if os.path.exists(f'{ROOT}/{file}')]
+    near = [n for folder, names in NEAR.items() if path.startswith(folder) for n in names.split()]
+    return list(dict.fromkeys(['golden/golden', *units, *named, *near]))
+
+
+def tests_of(tests, path, line):
+    return (by_lines(tests, path, line) if tests else None) or by_names(path)
 
 
 def change(rng, line):
@@ -50,6 +104,7 @@ def change(rng, line):
 
 def main():
     rng, n = random.Random(int(sys.argv[1])), int(sys.argv[2])
+    tests = known()
     names = subprocess.run(['git', 'ls-files', '*.c'], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     lines = []
     for name in names:
@@ -65,7 +120,7 @@ def main():
         if new is None:
             continue
         n -= 1
-        print(f'{name}: line {i}, by chance\ntests: {" ".join(tests_of(name))}\n-{line}\n+{new}\n')
+        print(f'{name}: line {i}, by chance\ntests: {" ".join(tests_of(tests, name, i))}\n-{line}\n+{new}\n')
 
 
 if __name__ == '__main__':

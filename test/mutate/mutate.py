@@ -101,8 +101,15 @@ class Tree:
                     CMOCKA_MESSAGE_OUTPUT='TAP', CCACHE_NOHASHDIR='1', SERVE_REQUESTS='1000',
                     **dict([self.mark.split('=')]))
 
-    def build(self, san):
-        p = subprocess.run(MAKE + (['SAN=1'] if san else []) + ['tests'], cwd=self.d, env=self.environment(),
+    def build(self, san, names=None):
+        """all, or what is wanted for the tests of these names: most of the time goes by linking unit tests"""
+        wanted = ['tests']
+        if names and san in self.builds:
+            paths = [t.path for name in names if name.startswith('san/') == san for t in Test.named(name, self.d)]
+            tools = glob.glob(f'{self.d}/test/tool/*.c') if any(not p.startswith('build/') for p in paths) else []
+            where = 'build/san/test/tool/' if san else 'build/test/tool/'
+            wanted = ['all', *(p for p in paths if p.startswith('build/')), *(where + os.path.basename(t)[:-2] for t in tools)]
+        p = subprocess.run(MAKE + (['SAN=1'] if san else []) + wanted, cwd=self.d, env=self.environment(),
                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.builds.add(san)
         return None if p.returncode == 0 else p.stdout.strip().split('\n')[-1][:100]
@@ -210,7 +217,7 @@ class Campaign:
             san = name.startswith('san/')
             for tree in self.with_fault, self.without:
                 if san and (tree is self.with_fault or True not in tree.builds):
-                    bad = tree.build(True)
+                    bad = tree.build(True, fault.tests)
                     if bad:
                         return 'DOES NOT BUILD with sanitizers: ' + bad
             tests = Test.named(name, self.with_fault.d)
@@ -243,7 +250,7 @@ class Campaign:
         try:
             with open(path, 'w', encoding='utf-8') as f:
                 f.write(changed)
-            bad = self.with_fault.build(False)
+            bad = self.with_fault.build(False, fault.tests)
             return 'DOES NOT BUILD: ' + bad if bad else self.run_tests(fault)
         finally:
             with open(path, 'w', encoding='utf-8') as f:
