@@ -106,13 +106,24 @@ class Tree:
         wanted = ['tests']
         if names and san in self.builds:
             paths = [t.path for name in names if name.startswith('san/') == san for t in Test.named(name, self.d)]
-            tools = glob.glob(f'{self.d}/test/tool/*.c') if any(not p.startswith('build/') for p in paths) else []
-            where = 'build/san/test/tool/' if san else 'build/test/tool/'
-            wanted = ['all', *(p for p in paths if p.startswith('build/')), *(where + os.path.basename(t)[:-2] for t in tools)]
+            where = 'build/san/' if san else 'build/'
+            others = [p for p in paths if not p.startswith('build/')]
+            wanted = [p for p in paths if p.startswith('build/')] + [where + 'test/tool/' + t for t in self.tools(others)]
+            wanted += [where + 'devtrace'] if others and all('/golden/' in p for p in others) else ['all'] if others else []
         p = subprocess.run(MAKE + (['SAN=1'] if san else []) + wanted, cwd=self.d, env=self.environment(),
                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.builds.add(san)
         return None if p.returncode == 0 else p.stdout.strip().split('\n')[-1][:100]
+
+    def tools(self, paths):
+        """those of test/tool that are named in these tests or beside them"""
+        text = ''
+        for path in {p for path in paths for p in glob.glob(os.path.join(self.d, os.path.dirname(path), '*')) if os.path.isfile(p)}:
+            if '/cases/' not in path or path.endswith(('.bash', '.py')) or os.path.relpath(path, self.d) in paths:
+                with open(path, errors='replace') as f:
+                    text += f.read()
+        names = (os.path.basename(t)[:-2] for t in glob.glob(f'{self.d}/test/tool/*.c'))
+        return [n for n in names if re.search(rf'\b{n}\b', text)]
 
     def clean(self):
         """ends what the tests have left, which has the mark in its environment, and removes their files"""
