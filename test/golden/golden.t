@@ -44,7 +44,9 @@ def shown(data, room):
 
 
 def run(command, cwd):
-    env = {**os.environ, 'PATH': ':'.join([os.path.dirname(DEVTRACE), HERE, TOOLS, os.environ['PATH']]), 'TZ': 'UTC', 'LC_ALL': 'C.UTF-8'}
+    none = os.path.join(os.path.dirname(cwd), 'run') # no sessions but those that it begins itself
+    os.makedirs(none, mode=0o700, exist_ok=True)
+    env = {**os.environ, 'XDG_RUNTIME_DIR': none, 'PATH': ':'.join([os.path.dirname(DEVTRACE), HERE, TOOLS, os.environ['PATH']]), 'TZ': 'UTC', 'LC_ALL': 'C.UTF-8'}
     done = subprocess.run(['bash', '-c', command], cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
     said = ''.join('! ' + line + '\n' for line in shown(done.stderr, cwd).rstrip('\n').split('\n')) if done.stderr else ''
     text = shown(done.stdout, cwd)
