@@ -27,6 +27,7 @@ import traces  # noqa: E402
 BUILD = os.environ.get('DEVTRACE_BUILD') or os.path.join(HERE, '..', '..', 'build')
 DEVTRACE = os.path.abspath(os.path.join(BUILD, 'devtrace'))
 TOOLS = os.path.abspath(os.path.join(HERE, '..', '..', 'build', 'test', 'tool'))
+CASES = os.path.abspath(os.path.join(HERE, '..', 'cases')) # for perfetto-write.py
 WRITETRACE = os.path.join(TOOLS, 'writetrace')
 LINES = 30
 SUM = 'sha256sum code' # what is said of these functions holds for these bytes
@@ -39,14 +40,15 @@ def shown(data, room):
     lines = text.split('\n')
     if len(lines) <= 2 * LINES and len(text) < 6000:
         return text
-    digest = hashlib.sha256(data.replace(room.encode(), b'ROOM')).hexdigest()[:20]
+    data = data.replace(room.encode(), b'ROOM')
+    digest = hashlib.sha256(data).hexdigest()[:20]
     return '\n'.join(line[:300] for line in lines[:LINES]) + f'\n[{len(lines)} lines, {len(data)} bytes: {digest}]\n'
 
 
 def run(command, cwd):
-    none = os.path.join(os.path.dirname(cwd), 'run') # no sessions but those that it begins itself
+    none = cwd + '.run' # no sessions but those that it begins itself
     os.makedirs(none, mode=0o700, exist_ok=True)
-    env = {**os.environ, 'XDG_RUNTIME_DIR': none, 'PATH': ':'.join([os.path.dirname(DEVTRACE), HERE, TOOLS, os.environ['PATH']]), 'TZ': 'UTC', 'LC_ALL': 'C.UTF-8'}
+    env = {**os.environ, 'XDG_RUNTIME_DIR': none, 'PATH': ':'.join([os.path.dirname(DEVTRACE), HERE, TOOLS, CASES, os.environ['PATH']]), 'TZ': 'UTC', 'LC_ALL': 'C.UTF-8'}
     done = subprocess.run(['bash', '-c', command], cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
     said = ''.join('! ' + line + '\n' for line in shown(done.stderr, cwd).rstrip('\n').split('\n')) if done.stderr else ''
     text = shown(done.stdout, cwd)
