@@ -6,6 +6,7 @@ What is right is for other tests to know. This one finds out what a change has c
 outputs was looked at when it came in. Of a long output the first lines are kept, and a checksum of the whole.
 
 usage: golden.t            TAP
+       golden.t NUMBER,NUMBER...   only these lines of `commands' (those that are commands are counted)
        golden.t --accept [WORD]   what is printed now (of commands with WORD) is right: writes it to the file `expected`;
                            look at its difference
 """
@@ -48,7 +49,7 @@ def shown(data, room):
 def run(command, cwd):
     none = cwd + '.run' # no sessions but those that it begins itself
     os.makedirs(none, mode=0o700, exist_ok=True)
-    env = {**os.environ, 'XDG_RUNTIME_DIR': none, 'PATH': ':'.join([os.path.dirname(DEVTRACE), HERE, TOOLS, CASES, os.environ['PATH']]), 'TZ': 'UTC', 'LC_ALL': 'C.UTF-8'}
+    env = {**os.environ, 'XDG_RUNTIME_DIR': none, 'PATH': ':'.join([os.path.dirname(DEVTRACE), HERE, TOOLS, CASES, os.environ['PATH']]), 'TZ': 'UTC', 'PYTHONHASHSEED': '0', 'LC_ALL': 'C.UTF-8'}
     done = subprocess.run(['bash', '-c', command], cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
     said = ''.join('! ' + line + '\n' for line in shown(done.stderr, cwd).rstrip('\n').split('\n')) if done.stderr else ''
     text = shown(done.stdout, cwd)
@@ -83,14 +84,17 @@ def main():
                 expected[command] = text
     accepts = sys.argv[1:2] == ['--accept']
     wanted = [c for c in commands if c not in expected or not sys.argv[2:] or sys.argv[2] in c] if accepts else commands
+    if sys.argv[1:] and not accepts:
+        numbers = set(map(int, sys.argv[1].split(',')))
+        wanted = [c for i, c in enumerate(commands, 1) if i in numbers or c == SUM]
     d = tempfile.mkdtemp()
     try:
         for name in TRACES:
             subprocess.run([WRITETRACE, f'{name}.db'], cwd=d, input=getattr(traces, name)(), text=True, check=True)
         make_code(d)
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        with concurrent.futures.ThreadPoolExecutor(int(os.environ.get('GOLDEN_THREADS', 2))) as pool:
             got = zip(wanted, pool.map(lambda command: in_room(command, d), wanted))
-            return accept(path, commands, expected | dict(got)) if accepts else compare(got, expected, len(commands))
+            return accept(path, commands, expected | dict(got)) if accepts else compare(got, expected, commands)
     finally:
         shutil.rmtree(d)
 
@@ -105,10 +109,12 @@ def accept(path, commands, got):
     return 0
 
 
-def compare(got, expected, n):
-    print(f'1..{n}')
+def compare(got, expected, commands):
+    number = {command: i for i, command in enumerate(commands, 1)}
+    print(f'1..{len(commands)}')
     bad, other_code = 0, False
-    for i, (command, text) in enumerate(got, 1):
+    for command, text in got:
+        i = number[command]
         ok = text == expected.get(command)
         if command == SUM:
             other_code = not ok

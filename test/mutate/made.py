@@ -67,7 +67,7 @@ def by_lines(tests, path, line):
             cases[test].append(re.sub(r'[^A-Za-z0-9]', '.', case))
         elif not cases[test]:
             del cases[test]
-    return names + [f'{test}:^({"|".join(c)})$' for test, c in cases.items()]
+    return names + [f'{test}:{",".join(c)}' if test.endswith('.t') else f'{test}:^({"|".join(c)})$' for test, c in cases.items()]
 
 
 def by_names(path):
@@ -94,7 +94,7 @@ def change(rng, line):
     if not line.startswith('\t') or NOTHING.search(line):
         return None
     if CALL.match(line) and rng.random() < 0.25:
-        return line[:len(line) - len(line.lstrip('\t'))] + ';'
+        return line[:len(line) - len(line.lstrip('\t'))] + '(void)0;'
     able = [(m, by) for what, by in CHANGES for m in re.finditer(what, line)]
     if not able:
         return None

@@ -24,7 +24,7 @@ The list (test/mutate/faults) has blocks with an empty line between:
 	+new line		as many as are wanted
 
 NAME is part of a test's path, as test/run.sh takes it (cases/cat, unit/test-store, known/probes); cases/cat:REGEX are only
-the cases whose name fits, with a point where there is a space; san/NAME is the same built with sanitizers. kernel/kernel:REGEX
+the cases whose name fits, with a point where there is a space; golden/golden:NUMBER,... only these commands; san/NAME is the same built with sanitizers. kernel/kernel:REGEX
 boots Linux 6.1 with these cases (18 s). made.py writes lists of faults that chance has made.
 """
 import argparse
@@ -166,7 +166,7 @@ class Test:
         if path.endswith('/kernel/kernel.t'):
             return ['env', f'CASES=.*{self.only}', path, '6.1']
         if not path.endswith('.bats'):
-            return [path]
+            return [path] + ([self.only] if self.only else [])
         which = '^' + re.sub(r'([\\.^$*+?()[\]{}|/])', r'\\\1', case) + '$' if case else self.only
         return ['bats', '--tap'] + (['-f', which] if which else []) + [path]
 
