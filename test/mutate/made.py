@@ -70,6 +70,26 @@ def by_lines(tests, path, line):
     return names + [f'{test}:{",".join(c)}' if test.endswith('.t') else f'{test}:^({"|".join(c)})$' for test, c in cases.items()]
 
 
+# words in the commands of test/golden that run what is in a folder; of the others all do
+GOLDEN = {'session/': r'^session', 'hook/': r'^session', 'process/': r'^session|^screen|import', 'instrument/': r'^#', 'import/': r'import|foreign', 'remote/': r'serve|fetch', 'view/': r'pages|view',
+          'sql/': r'\bsql\b|merge', 'fleet/': r'merge', 'align/': r'merge|diff', 'export/': r'export|flame|plot', 'elf/': r'list|code|bare|^session', 'symbols/': r'list|code|bare|^session', 'arch/': r'code|bare|^session'}
+
+
+def golden_of(path):
+    """golden.t, or only the commands of it that are near"""
+    with open(f'{ROOT}/test/golden/commands') as f:
+        commands = [line.strip() for line in f if line.strip() and not line.startswith('#')]
+    if path.startswith('cmd/tui'):
+        words = '^screen'
+    elif path.startswith('cmd/'):
+        word = re.escape(os.path.basename(path)[:-2].split('-')[0])
+        words = rf'\b{word}s?\b' if any(re.search(rf'devtrace {word}\b', c) for c in commands) else ''
+    else:
+        words = next((w for folder, w in GOLDEN.items() if path.startswith(folder)), '')
+    numbers = [str(i) for i, c in enumerate(commands, 1) if re.search(words, c)]
+    return ['golden/golden' + (':' + ','.join(numbers) if words else '')] if numbers else []
+
+
 def by_names(path):
     """What golden.t prints, the unit tests that have the file's header, the cases of its words, those of its folder."""
     words = os.path.basename(path)[:-2].split('-')
@@ -82,7 +102,7 @@ def by_names(path):
             for w in words for w in (w, w + 's') for d, end in (('cases', 'bats'), ('view', 't'))]
     named = [name for file, name in near if os.path.exists(f'{ROOT}/{file}')]
     near = [n for folder, names in NEAR.items() if path.startswith(folder) for n in names.split()]
-    return list(dict.fromkeys(['golden/golden', *units, *named, *near]))
+    return list(dict.fromkeys([*units, *golden_of(path), *named, *near]))
 
 
 def tests_of(tests, path, line):
