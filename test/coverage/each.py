@@ -33,14 +33,14 @@ def taken():
 
 def cases(test):
 	"""(case, seconds, hits), as they end"""
-	argv = ["bats", "--tap"] if test.endswith(".bats") else ["env", "GOLDEN_THREADS=1"] if "golden.t" in test else []
+	argv = ["bats", "--tap"] if test.endswith(".bats") else ["env", "GOLDEN_STEPS=1"] if "golden.t" in test else []
 	at = build + "/test/" + test if test.startswith("unit/") else root + "test/" + test
 	env = dict(os.environ, DEVTRACE_HITS=hits, DEVTRACE_ROOT=root[:-1], CMOCKA_MESSAGE_OUTPUT="TAP")
 	if argv:
 		env["DEVTRACE_BUILD"] = build
 	taken()
 	begun = time.monotonic()
-	p = subprocess.Popen(["timeout", "-k", "5", str(LONGEST), *argv, at], env=env, stdin=subprocess.DEVNULL,
+	p = subprocess.Popen(["timeout", "-k", "5", str(LONGEST), *argv, at], env=env, stdin=subprocess.PIPE if "golden.t" in test else subprocess.DEVNULL,
 			     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace")
 	for line in p.stdout:
 		m = re.match(r"(not )?ok (?:\d+ )?(.*)" if test.endswith(".bats") else r"(not )?ok (\d+)", line)
@@ -48,8 +48,11 @@ def cases(test):
 			now = time.monotonic()
 			if not argv[0] == "bats" or not m[1] and "# skip" not in m[2]:
 				yield m[2].strip(), now - begun, taken()
-			begun = now
 			taken()
+			begun = time.monotonic()
+			if p.stdin:
+				p.stdin.write("\n")
+				p.stdin.flush()
 	p.wait()
 	if not argv:
 		yield "", time.monotonic() - begun, taken()

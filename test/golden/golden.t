@@ -31,6 +31,7 @@ TOOLS = os.path.abspath(os.path.join(HERE, '..', '..', 'build', 'test', 'tool'))
 CASES = os.path.abspath(os.path.join(HERE, '..', 'cases')) # for perfetto-write.py
 WRITETRACE = os.path.join(TOOLS, 'writetrace')
 LINES = 30
+STEPS = 'GOLDEN_STEPS' in os.environ # one after the other, each when a line is on standard input
 SUM = 'sha256sum code' # what is said of these functions holds for these bytes
 TRACES = ('plain', 'rich', 'deep', 'alpha', 'beta', 'lossy')
 
@@ -92,8 +93,9 @@ def main():
         for name in TRACES:
             subprocess.run([WRITETRACE, f'{name}.db'], cwd=d, input=getattr(traces, name)(), text=True, check=True)
         make_code(d)
-        with concurrent.futures.ThreadPoolExecutor(int(os.environ.get('GOLDEN_THREADS', 2))) as pool:
-            got = zip(wanted, pool.map(lambda command: in_room(command, d), wanted))
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            each = map if STEPS else pool.map
+            got = zip(wanted, each(lambda command: in_room(command, d), wanted))
             return accept(path, commands, expected | dict(got)) if accepts else compare(got, expected, commands)
     finally:
         shutil.rmtree(d)
@@ -123,6 +125,8 @@ def compare(got, expected, commands):
             continue
         bad += not ok
         print(f'{"" if ok else "not "}ok {i} {command}', flush=True)
+        if STEPS:
+            sys.stdin.readline()
         if not ok:
             for line in list(difflib.unified_diff((expected.get(command) or '').split('\n'), text.split('\n'), 'expected', 'now', n=1))[:30]:
                 print('# ' + line, flush=True)
