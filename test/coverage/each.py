@@ -3,7 +3,7 @@
 """Which lines of the product each test runs, for test/mutate/made.py. usage: each.py BUILD MAP TEST...
 
 BUILD was made by `make coverage'; a TEST is a path as test/mutate/faults names it (cases/cat.bats, golden/golden.t,
-unit/test-text). Adds a line of JSON to MAP for each case (of a .bats; of golden.t each command, by its number) or test: its name, seconds, and lines by file. A test
+unit/test-text). Adds a line of JSON to MAP for each case (of a .bats; of golden.t each command) or test: its name, seconds, and lines by file. A test
 that is in MAP already is not run again. What is seen at the moment a case's "ok" is read counts as that case's.
 Tests other than .bats run build/devtrace: `cp -a build/coverage/. build' in a copy of the tree has them run this one."""
 import json, os, re, subprocess, sys, tempfile, time
@@ -43,7 +43,7 @@ def cases(test):
 	p = subprocess.Popen(["timeout", "-k", "5", str(LONGEST), *argv, at], env=env, stdin=subprocess.PIPE if "golden.t" in test else subprocess.DEVNULL,
 			     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace")
 	for line in p.stdout:
-		m = re.match(r"(not )?ok (?:\d+ )?(.*)" if test.endswith(".bats") else r"(not )?ok (\d+)", line)
+		m = re.match(r"(not )?ok (?:\d+ )?(.*)", line)
 		if m and argv:
 			now = time.monotonic()
 			if not argv[0] == "bats" or not m[1] and "# skip" not in m[2]:

@@ -43,6 +43,12 @@ SECONDS = 90  # of the tests that a fault is tried with, as each.py has measured
 CASES = 30
 
 
+def commands():
+    """those of golden.t; their numbers begin with 1"""
+    with open(f'{ROOT}/test/golden/commands') as f:
+        return [line.strip() for line in f if line.strip() and not line.startswith('#')]
+
+
 def known():
     """[(test, case, seconds, how many lines it runs, {file: lines})] of each.py's map"""
     if not os.path.exists(MAP):
@@ -60,11 +66,12 @@ def by_lines(tests, path, line):
     names = [re.sub(r'\.(bats|t)$', '', test) for seconds, test in whole if seconds < SECONDS]
     cases, left, n = collections.defaultdict(list), SECONDS, 0
     stem = os.path.basename(path)[:-2].split('-')[0]
-    for test, case, seconds, many, lines in sorted((t for t in able if t[1]), key=lambda t: (stem not in t[0], t[3] / len(t[4][path]))):
+    number = {c: i for i, c in enumerate(commands(), 1)}
+    for test, case, seconds, many, lines in sorted((t for t in able if t[1] and (t[0].endswith('.bats') or t[1] in number)), key=lambda t: (stem not in t[0], t[3] / len(t[4][path]))):
         cost = seconds + (0 if cases[test] else 2)
         if n < CASES and cost <= left:
             left, n = left - cost, n + 1
-            cases[test].append(re.sub(r'[^A-Za-z0-9]', '.', case))
+            cases[test].append(str(number[case]) if test.endswith('.t') else re.sub(r'[^A-Za-z0-9]', '.', case))
         elif not cases[test]:
             del cases[test]
     return names + [f'{test}:{",".join(c)}' if test.endswith('.t') else f'{test}:^({"|".join(c)})$' for test, c in cases.items()]
@@ -77,16 +84,14 @@ GOLDEN = {'session/': r'^session', 'hook/': r'^session', 'process/': r'^session|
 
 def golden_of(path):
     """golden.t, or only the commands of it that are near"""
-    with open(f'{ROOT}/test/golden/commands') as f:
-        commands = [line.strip() for line in f if line.strip() and not line.startswith('#')]
     if path.startswith('cmd/tui'):
         words = '^screen'
     elif path.startswith('cmd/'):
         word = re.escape(os.path.basename(path)[:-2].split('-')[0])
-        words = rf'\b{word}s?\b' if any(re.search(rf'devtrace {word}\b', c) for c in commands) else ''
+        words = rf'\b{word}s?\b' if any(re.search(rf'devtrace {word}\b', c) for c in commands()) else ''
     else:
         words = next((w for folder, w in GOLDEN.items() if path.startswith(folder)), '')
-    numbers = [str(i) for i, c in enumerate(commands, 1) if re.search(words, c)]
+    numbers = [str(i) for i, c in enumerate(commands(), 1) if re.search(words, c)]
     return ['golden/golden' + (':' + ','.join(numbers) if words else '')] if numbers else []
 
 
