@@ -16,6 +16,7 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -51,10 +52,19 @@ def run(command, cwd):
     none = cwd + '.run' # no sessions but those that it begins itself
     os.makedirs(none, mode=0o700, exist_ok=True)
     env = {**os.environ, 'XDG_RUNTIME_DIR': none, 'PATH': ':'.join([os.path.dirname(DEVTRACE), HERE, TOOLS, CASES, os.environ['PATH']]), 'TZ': 'UTC', 'PYTHONHASHSEED': '0', 'LC_ALL': 'C.UTF-8'}
-    done = subprocess.run(['bash', '-c', command], cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
-    said = ''.join('! ' + line + '\n' for line in shown(done.stderr, cwd).rstrip('\n').split('\n')) if done.stderr else ''
-    text = shown(done.stdout, cwd)
-    return text + ('\n' if text and not text.endswith('\n') else '') + said + (f'[exit status {done.returncode}]\n' if done.returncode else '')
+    # into files: what is left behind keeps a pipe open
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        p = subprocess.Popen(['bash', '-c', command], cwd=cwd, env=env, stdout=out, stderr=err, stdin=subprocess.DEVNULL, start_new_session=True)
+        try:
+            status = p.wait(60)
+        except subprocess.TimeoutExpired:
+            os.killpg(p.pid, signal.SIGKILL)
+            status = f'{p.wait()}: it does not end'
+        out.seek(0)
+        err.seek(0)
+        text, said = shown(out.read(), cwd), err.read()
+    said = ''.join('! ' + line + '\n' for line in shown(said, cwd).rstrip('\n').split('\n')) if said else ''
+    return text + ('\n' if text and not text.endswith('\n') else '') + said + (f'[exit status {status}]\n' if status else '')
 
 
 def make_code(d):
