@@ -83,11 +83,11 @@ static char *put_thread(const struct calls *k, char *p, uint32_t tid)
 	size_t n = dt_text_decimal(digits, dt_reader_number(k->reader, tid));
 	size_t host = k->host ? strlen(k->host) : 0;
 
-	memset(p, ' ', k->host_room + 10);
+	memset(p, ' ', k->host_room + DT_DIGITS + 2);
 	if (k->host) {
 		p = stpcpy(p + k->host_room - host, k->host);
 		*p++ = ':';
-		memset(p, ' ', 10);
+		memset(p, ' ', DT_DIGITS + 2);
 		memcpy(p, digits, n);
 	} else {
 		memcpy(p + (n < 7 ? 7 - n : 0), digits, n);

@@ -480,7 +480,8 @@ int dt_cmd_cat(int argc, char **argv)
 		return status;
 	if (k.live &&
 	    (optind < argc || when.from || when.to || (k.format && k.format != 'l') || k.layout)) {
-		dt_cmd_fail("of a running session: -l or the line of 121 bytes, all there are");
+		dt_cmd_fail("of a running session, -s, there are all records, in the line of 121 "
+			    "bytes or with -l: no FILE, --from, --to, -k or --json");
 		return dt_cmd_usage("cat");
 	}
 	if (k.live)

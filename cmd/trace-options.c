@@ -140,8 +140,10 @@ static int take_what(struct dt_trace_command *c, int opt)
 		o->kernel_pattern = c->kernel;
 		return optarg ? add(c, c->kernel, ROOM(c->kernel), &o->kernel_patterns, 'k') : 0;
 	}
-	return dt_selection_add(&o->select, optarg, opt == 'N', &e) < 0 ? bad_usage(e.text, optarg)
-									: 0;
+	if (dt_selection_add(&o->select, optarg, opt == 'N', &e) == 0)
+		return 0;
+	fprintf(stderr, "devtrace: %s\n", e.text);
+	return -2;
 }
 
 static int take_policy(struct dt_trace_command *c)

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,13 +23,14 @@ __attribute__((constructor(101), no_sanitize_coverage)) static void begin(void)
 {
 	char exe[512], path[1024];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	const char *folder = getenv("DEVTRACE_HITS");
 	void *at;
 	int fd;
 
 	if (n <= 0)
 		return;
 	exe[n] = '\0';
-	snprintf(path, sizeof(path), "%s/%s", DT_HITS, strrchr(exe, '/') + 1);
+	snprintf(path, sizeof(path), "%s/%s", folder ? folder : DT_HITS, strrchr(exe, '/') + 1);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return;

@@ -24,7 +24,7 @@ The list (test/mutate/faults) has blocks with an empty line between:
 	+new line		as many as are wanted
 
 NAME is part of a test's path, as test/run.sh takes it (cases/cat, unit/test-store, known/probes); cases/cat:REGEX are only
-the cases whose name fits, with a point where there is a space; san/NAME is the same built with sanitizers. kernel/kernel:REGEX
+the cases whose name fits, with a point where there is a space; golden/golden:NUMBER,... only these commands; san/NAME is the same built with sanitizers. kernel/kernel:REGEX
 boots Linux 6.1 with these cases (18 s). made.py writes lists of faults that chance has made.
 """
 import argparse
@@ -101,11 +101,29 @@ class Tree:
                     CMOCKA_MESSAGE_OUTPUT='TAP', CCACHE_NOHASHDIR='1', SERVE_REQUESTS='1000',
                     **dict([self.mark.split('=')]))
 
-    def build(self, san):
-        p = subprocess.run(MAKE + (['SAN=1'] if san else []) + ['tests'], cwd=self.d, env=self.environment(),
+    def build(self, san, names=None):
+        """all, or what is wanted for the tests of these names: most of the time goes by linking unit tests"""
+        wanted = ['tests']
+        if names and san in self.builds:
+            paths = [t.path for name in names if name.startswith('san/') == san for t in Test.named(name, self.d)]
+            where = 'build/san/' if san else 'build/'
+            others = [p for p in paths if not p.startswith('build/')]
+            wanted = [p for p in paths if p.startswith('build/')] + [where + 'test/tool/' + t for t in self.tools(others)]
+            wanted += [where + 'devtrace'] if others and all('/golden/' in p for p in others) else ['all'] if others else []
+        p = subprocess.run(MAKE + (['SAN=1'] if san else []) + wanted, cwd=self.d, env=self.environment(),
                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.builds.add(san)
         return None if p.returncode == 0 else p.stdout.strip().split('\n')[-1][:100]
+
+    def tools(self, paths):
+        """those of test/tool that are named in these tests or beside them"""
+        text = ''
+        for path in {p for path in paths for p in glob.glob(os.path.join(self.d, os.path.dirname(path), '*')) if os.path.isfile(p)}:
+            if '/cases/' not in path or path.endswith(('.bash', '.py')) or os.path.relpath(path, self.d) in paths:
+                with open(path, errors='replace') as f:
+                    text += f.read()
+        names = (os.path.basename(t)[:-2] for t in glob.glob(f'{self.d}/test/tool/*.c'))
+        return [n for n in names if re.search(rf'\b{n}\b', text)]
 
     def clean(self):
         """ends what the tests have left, which has the mark in its environment, and removes their files"""
@@ -131,6 +149,7 @@ class Test:
 
     def __init__(self, path, san, only):
         self.path, self.san, self.only = path, san, only
+        self.numbered = path.endswith('/golden.t')  # a case can be run by its number
 
     @staticmethod
     def named(name, d):
@@ -148,7 +167,7 @@ class Test:
         if path.endswith('/kernel/kernel.t'):
             return ['env', f'CASES=.*{self.only}', path, '6.1']
         if not path.endswith('.bats'):
-            return [path]
+            return [path] + ([self.only] if self.only else [])
         which = '^' + re.sub(r'([\\.^$*+?()[\]{}|/])', r'\\\1', case) + '$' if case else self.only
         return ['bats', '--tap'] + (['-f', which] if which else []) + [path]
 
@@ -164,10 +183,10 @@ class Test:
         watch = subprocess.Popen(['sh', '-c', f'sleep {SECONDS}; kill -9 -{p.pid}'], stdin=subprocess.DEVNULL,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         for line in p.stdout:
-            m = re.match(r'not ok \d*(?: - )? ?(.*)', line)
+            m = re.match(r'not ok (\d*)(?: - )? ?(.*)', line)
             if not m:
                 continue
-            names.append(m.group(1).strip())
+            names.append((m[1] + ' ' if self.numbered else '') + m[2].strip())
             if failing and not ended:
                 os.killpg(p.pid, signal.SIGSTOP)
                 ended = failing(names[-1])
@@ -199,6 +218,9 @@ class Campaign:
         """whether the case fails with the fault and does not without"""
         if test.path.endswith('.bats') and not case.startswith(('status ', 'it does', 'setup_file', 'teardown_file')):
             return bool(test.run(Beside(self.with_fault), case)) and not test.run(self.without, case)
+        if test.numbered and case.split()[0].isdigit():
+            alone = Test(test.path, test.san, case.split()[0])
+            return bool(alone.run(Beside(self.with_fault))) and not alone.run(self.without)
         key = test.path, test.only
         if key not in self.known:
             self.known[key] = test.run(self.without)
@@ -210,7 +232,7 @@ class Campaign:
             san = name.startswith('san/')
             for tree in self.with_fault, self.without:
                 if san and (tree is self.with_fault or True not in tree.builds):
-                    bad = tree.build(True)
+                    bad = tree.build(True, fault.tests)
                     if bad:
                         return 'DOES NOT BUILD with sanitizers: ' + bad
             tests = Test.named(name, self.with_fault.d)
@@ -243,7 +265,7 @@ class Campaign:
         try:
             with open(path, 'w', encoding='utf-8') as f:
                 f.write(changed)
-            bad = self.with_fault.build(False)
+            bad = self.with_fault.build(False, fault.tests)
             return 'DOES NOT BUILD: ' + bad if bad else self.run_tests(fault)
         finally:
             with open(path, 'w', encoding='utf-8') as f:

@@ -138,12 +138,26 @@ static void inverted_conditions(void **state)
 	assert_null(invert((struct str){"", 0}));
 }
 
+/* `jmp name': which names are those of registers, with Intel's syntax without a %. */
+static void registers(void **state)
+{
+	static const char *const are[] = {"rax", "rdi", "rsi", "rip", "r8", "r9", "r10", "r15"},
+				 *const not [] = {"r",	 "read", "r10x", "reg",	 "rat",	 "x8",
+						  "eax", "rx",	 "",	 "r_10", "retry"};
+
+	for (size_t i = 0; i < sizeof(are) / sizeof(*are); i++)
+		assert_true(is_register((struct str){are[i], strlen(are[i])}));
+	for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++)
+		assert_false(is_register((struct str){not [i], strlen(not [i])}));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(damaged_input),
 		cmocka_unit_test(every_prefix),
 		cmocka_unit_test(inverted_conditions),
+		cmocka_unit_test(registers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,11 +57,50 @@ static void check_another_with_the_number(void **state)
 	assert_int_equal(dt_lives_now(&s, 72), id + 1);
 }
 
+/* Numbers that stand for another life lead back to the thread's own, and others are their own. */
+static void check_numbers(void **state)
+{
+	uint32_t id[3];
+
+	dt_lives_begin(&s, 80, 80, 1000, 900, true);
+	for (int i = 0; i < 3; i++) {
+		uint64_t at = 5000 + 1000 * (uint64_t)i;
+
+		dt_lives_begin(&s, 80 + (uint32_t)i, 80, at, at - 100, true);
+		dt_lives_begin(&s, 80 + (uint32_t)i, 80, at + 500, at + 400, true);
+		id[i] = dt_lives_now(&s, 80 + (uint32_t)i);
+		assert_true(id[i] >= DT_AGAIN);
+		assert_int_equal(dt_lives_number(&s, id[i]), 80 + i);
+	}
+	assert_int_equal(dt_lives_number(&s, 80), 80);
+	assert_int_equal(dt_lives_number(&s, 0), 0);
+	assert_int_equal(dt_lives_number(&s, DT_AGAIN - 1), DT_AGAIN - 1);
+	/* one that nobody was given */
+	assert_int_equal(dt_lives_number(&s, DT_AGAIN + (uint32_t)s.lives.again),
+			 DT_AGAIN + (uint32_t)s.lives.again);
+}
+
+/* A process is found by its life, and not once it has ended. */
+static void check_targets(void **state)
+{
+	struct dt_target third = {.id = 3}, second = {.id = 2, .ended = true, .next = &third},
+			 first = {.id = 1, .next = &second};
+
+	s.first = &first;
+	assert_ptr_equal(dt_lives_target(&s, 1), &first);
+	assert_null(dt_lives_target(&s, 2));
+	assert_ptr_equal(dt_lives_target(&s, 3), &third);
+	assert_null(dt_lives_target(&s, 4));
+	s.first = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(check_met_before_it_tells, begin, end),
 		cmocka_unit_test_setup_teardown(check_another_with_the_number, begin, end),
+		cmocka_unit_test_setup_teardown(check_numbers, begin, end),
+		cmocka_unit_test_setup_teardown(check_targets, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,12 +116,48 @@ static void test_others(void **state)
 	step("c5fd6f6d00", 8, 8, 8, 8);	  /* vmovdqa 0(%rbp), %ymm5 */
 }
 
+/* Which instructions make a pointer into the frame, of which what is behind a call may be read. */
+static void test_points(void **state)
+{
+	static const struct {
+		const char *hex;
+		bool points;
+	} are[] = {
+		{"4889e0", true},      /* mov %rsp, %rax */
+		{"4889e5", false},     /* mov %rsp, %rbp */
+		{"4989e5", true},      /* mov %rsp, %r13 */
+		{"4c89e0", false},     /* mov %r12, %rax */
+		{"4889c3", false},     /* mov %rax, %rbx */
+		{"488920", false},     /* mov %rsp, (%rax) */
+		{"488bc4", true},      /* mov %rsp, %rax, the other way to write it */
+		{"498bc4", false},     /* mov %r12, %rax */
+		{"488bc3", false},     /* mov %rbx, %rax */
+		{"488b0424", false},   /* mov (%rsp), %rax */
+		{"488d442408", true},  /* lea 8(%rsp), %rax */
+		{"488d4508", true},    /* lea 8(%rbp), %rax */
+		{"488d4808", false},   /* lea 8(%rax), %rcx */
+		{"498d442408", false}, /* lea 8(%r12), %rax */
+		{"498d4508", false},   /* lea 8(%r13), %rax */
+		{"488d0c03", false},   /* lea (%rbx, %rax), %rcx */
+		{"c5f877", false},     /* vzeroupper */
+		{"0f1f4500", false},   /* nop 0(%rbp) */
+	};
+	uint8_t code[16];
+
+	for (size_t i = 0; i < sizeof(are) / sizeof(*are); i++) {
+		struct dt_insn in = decode(are[i].hex, code);
+
+		if (dt_insn_points(&in) != are[i].points)
+			fail_msg("%s", are[i].hex);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_padding), cmocka_unit_test(test_pushes),
 		cmocka_unit_test(test_frames),	cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_others),	cmocka_unit_test(test_points),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,6 +250,24 @@ static void test_late_and_losses(void **state)
 	assert_int_equal(s[3].lost, 5);
 }
 
+/* There is an event for each thread on each core: as many files as there may be. */
+static void test_files(void **state)
+{
+	struct dt_error e = {""};
+	struct rlimit before, few, limit;
+	struct dt_switches *other;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = (struct rlimit){64, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	other = dt_switches_open(1, true, &e);
+	assert_non_null(other);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(limit.rlim_cur, before.rlim_max);
+	dt_switches_close(other);
+	setrlimit(RLIMIT_NOFILE, &before);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_one, close_one)
 
 int main(void)
@@ -257,7 +275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_switches),	    TEST(test_losses), TEST(test_until),
 		TEST(test_wrapping),	    TEST(test_kept),   TEST(test_rundown),
-		TEST(test_late_and_losses),
+		TEST(test_late_and_losses), TEST(test_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
