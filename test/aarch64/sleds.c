@@ -743,7 +743,9 @@ static void storm_of_switches(unsigned rounds)
 	while (!__atomic_load_n(&one.ready, __ATOMIC_ACQUIRE))
 		usleep(100);
 	go = true;
-	for (unsigned i = 0; i < rounds; i++) {
+	/* and on, on a busy machine, until the writer has met sites that are on */
+	for (unsigned i = 0; i < rounds || (i < 1000 * rounds && !dt_shared_ring_pos(&r.shared, 0));
+	     i++) {
 		n += switch_sites(0, true) + switch_sites(storm, true);
 		wrong += sled_storm(i) != i + 1;
 		n -= switch_sites(0, false) + switch_sites(storm, false);

@@ -13,7 +13,7 @@ $(B)/libsleds.a: $(SLEDOBJ) $(B)/arch/aarch64/blob.o
 
 # What test/aarch64/plan.t links with: the map of a file's code, and the planner.
 PLANSRC := $(wildcard core/*.c) $(addprefix symbols/,$(addsuffix .c,code code-apart code-data code-flow code-handed memo memo-file \
-	shorten symtab symtab-apart symtab-debug unwind)) $(wildcard symbols/dwarf*.c) \
+	shorten symtab symtab-apart symtab-debug symtab-find symtab-objects symtab-tell unwind)) $(wildcard symbols/dwarf*.c) \
 	$(addprefix elf/,$(addsuffix .c,build-id debug-cache elf elf-tables frames go go-names ifunc mini slots start symtab-file unwind)) \
 	$(addprefix process/,$(addsuffix .c,apart aside confine now outside passed rights)) \
 	$(addprefix arch/,$(addsuffix .c,emit item relocate)) \

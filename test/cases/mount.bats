@@ -173,7 +173,7 @@ not() {
 	start_obey
 	begin t "$pid"
 	mount_here
-	server=$(pgrep -f "attach -d -s t $pid")
+	server=$(pgrep -o -f "attach -d -s t $pid")
 	bash -c "exec cat '$dir/m/t/trace.wait'" 3>&- &
 	reader=$!
 	until_true grep -q cat "/proc/$reader/comm"
@@ -191,7 +191,7 @@ not() {
 	begin u "$pid"
 	cat "$dir/m/u/trace.wait" 2>/dev/null 3>&- &
 	reader=$!
-	kill -9 "$(pgrep -f "devtrace mount $dir/m")"
+	kill -9 "$(pgrep -o -f "devtrace mount $dir/m")"
 	wait "$reader" || true
 	until_true not is_mounted
 	[ -z "$(ls "$dir/m")" ]
@@ -203,7 +203,7 @@ not() {
 	inside=$!
 	until_true grep -q sleep "/proc/$inside/comm"
 	exec 7<"$dir/m/u/ctl"
-	server=$(pgrep -f "devtrace mount $dir/m")
+	server=$(pgrep -o -f "devtrace mount $dir/m")
 	fd=$(basename "$(find "/proc/$server/fd" -lname /dev/fuse | head -1)")
 	python3 - "$server" "$fd" <<-'P' 3>&- 7<&- &
 		import ctypes, os, sys, time
@@ -228,7 +228,7 @@ not() {
 @test "mount: unmounting leaves nothing" {
 	rm -rf "$dir/m"
 	mount_here
-	server=$(pgrep -f "devtrace mount $dir/m")
+	server=$(pgrep -o -f "devtrace mount $dir/m")
 	linked() { [ "$(readlink "$XDG_RUNTIME_DIR/devtrace/mount")" = "$dir/m" ]; }
 	until_true linked
 	fusermount3 -u "$dir/m"
@@ -308,7 +308,7 @@ not() {
 	# the session is held: the writer is let go all the same
 	start_obey
 	begin t "$pid"
-	server=$(pgrep -f "attach -d -s t $pid")
+	server=$(pgrep -o -f "attach -d -s t $pid")
 	kill -STOP "$server"
 	until_true stopped "$server"
 	bash -c "echo start >'$dir/m/t/ctl'" 3>&- 2>/dev/null &

@@ -294,8 +294,9 @@ false_session() {
 	ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 strace -f -qq -o /dev/null -e trace=fsync,fdatasync -e inject=fsync,fdatasync:delay_enter=2s \
 		"$dt" attach -d -s slow -o t.db -F one "$pid" 3>&- &
 	strace=$!
-	quiet() { "$@" >/dev/null 2>&1; }
-	until_true quiet "$dt" ctl -s slow
+	# the session answers before it has planted its hooks
+	hooked() { "$dt" ctl -s slow 2>/dev/null | grep -q '^#traceactive 1'; }
+	until_true hooked
 	echo >&"$to"
 	exec {to}>&-
 	waited=0
