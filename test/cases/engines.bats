@@ -106,7 +106,7 @@ same_rows() {
 	objcopy --redefine-sym odd="$(printf 'o\xffdd\xc3')" odd
 	devtrace record -F 'odd:*' -o odd.db ./odd 2>err
 	devtrace export --parquet -o odd.parquet odd.db
-	[ "$(duck "SELECT function FROM 'odd.parquet' WHERE function LIKE 'o%'")" = '["o\\\\xffdd\\\\xc3"]' ]
+	[ "$(duck "SELECT function FROM 'odd.parquet' WHERE function LIKE 'o%'")" = '["o\\xffdd\\xc3"]' ]
 }
 
 @test "engines: a fleet's rows have their machines, and how far their times may be off" {
