@@ -149,6 +149,34 @@ int dt_places_find(struct dt_session *s, const char *text, struct dt_place *plac
 	return 1;
 }
 
+/* Returns the line at which the last function of a source file begins; 0: none is known. */
+static unsigned last_function(const struct dt_target *t, const char *name, size_t length)
+{
+	unsigned last = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct dt_symtab *tab = dt_file_symtab(t->module[i].file);
+		const struct dt_function *f;
+		size_t n;
+
+		if (!tab)
+			continue;
+		f = dt_symtab_functions(tab, &n);
+		for (size_t k = 0; k < n; k++) {
+			const char *file, *base;
+			unsigned line;
+
+			if (!dt_symtab_line(tab, f[k].address, &file, &line) || line <= last)
+				continue;
+			base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+			if ((strlen(base) == length && strncmp(base, name, length) == 0) ||
+			    (strlen(file) == length && strncmp(file, name, length) == 0))
+				last = line;
+		}
+	}
+	return last;
+}
+
 /* Finds the function in which a line of a source file is. */
 static int line_place(struct dt_session *s, const char *text, const char *colon,
 		      struct dt_place *place, struct dt_error *e)
@@ -156,7 +184,7 @@ static int line_place(struct dt_session *s, const char *text, const char *colon,
 	struct dt_target *t = dt_places_reference(s);
 	uint64_t want = strtoull(colon + 1, NULL, 10);
 	size_t length = (size_t)(colon - text);
-	unsigned best = 0;
+	unsigned best;
 
 	for (size_t i = 0; i < t->n && want < 1u << 30; i++) {
 		struct dt_symtab *tab = dt_file_symtab(t->module[i].file);
@@ -172,33 +200,13 @@ static int line_place(struct dt_session *s, const char *text, const char *colon,
 					   .at = t->module[i].bias + at};
 		return 1;
 	}
-	for (size_t i = 0; i < t->n; i++) {
-		struct dt_symtab *tab = dt_file_symtab(t->module[i].file);
-		const struct dt_function *f;
-		size_t n;
-
-		if (!tab)
-			continue;
-		f = dt_symtab_functions(tab, &n);
-		for (size_t k = 0; k < n; k++) {
-			const char *file, *base;
-			unsigned line;
-
-			if (!dt_symtab_line(tab, f[k].address, &file, &line) || line > want)
-				continue;
-			base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
-			if ((strlen(base) != length || strncmp(base, text, length) != 0) &&
-			    (strlen(file) != length || strncmp(file, text, length) != 0))
-				continue;
-			if (line <= best)
-				continue;
-			best = line;
-			place->start = t->module[i].bias + f[k].address;
-			place->end = place->start + (f[k].size ? f[k].size - 1 : 0);
-		}
-	}
+	best = last_function(t, text, length);
 	if (best)
-		return 1;
+		return dt_fail(
+			e,
+			"devtrace: %.*s has no code at line %s or after it; its last function "
+			"begins at line %u",
+			(int)length, text, colon + 1, best);
 	return dt_fail(e,
 		       "devtrace: no function is known to be at %s; are there line numbers (-g)?",
 		       text);

@@ -506,6 +506,12 @@ here                     CONST 0x7" ]
 	# a line without code is the next one that has some
 	"$dt" record -o v.db -T "vars.c:$((in - 2)) VALUE a" ./vars0 >out
 	[ "$("$dt" calls v.db | grep -c 'a=5')" = 1 ]
+	# behind the last one there is none
+	for n in $(($(wc -l <vars.c) + 1)) 999 1000000000; do
+		run "$dt" record -o v.db -T "vars.c:$n" ./vars0
+		[ "$status" = 1 ]
+		[[ $output == *"vars.c has no code at line $n or after it; its last function begins at line "* ]]
+	done
 	run "$dt" record -o v.db -T counter ./vars0
 	[ "$status" = 1 ]
 	[[ $output == *"not in the code of any function"* ]]
