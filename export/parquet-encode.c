@@ -19,7 +19,7 @@ static void varint(struct dt_json *to, uint64_t v)
 
 static uint64_t zigzag(uint64_t v)
 {
-	return v << 1 ^ (uint64_t)((int64_t)v >> 63);
+	return v << 1 ^ -(v >> 63);
 }
 
 static unsigned bits_of(uint64_t v)

@@ -83,8 +83,9 @@ static const struct dt_row_word *word_of(struct rows *k, const char *name)
 	    (2 * k->words.n >= k->words.room && !grow_words(&k->words)))
 		goto fail;
 	slot = word_slot(&k->words, (const char *)k->plain.bytes.p, n);
-	if (*slot)
-		return *slot;
+	word = *slot;
+	if (word)
+		return word;
 	word = malloc(sizeof(*word) + n + 1);
 	if (!word)
 		goto fail;
@@ -92,7 +93,8 @@ static const struct dt_row_word *word_of(struct rows *k, const char *name)
 		memcpy(word + 1, k->plain.bytes.p, n);
 	((char *)(word + 1))[n] = 0;
 	*word = (struct dt_row_word){(uint32_t)k->words.n++, (uint32_t)n, (char *)(word + 1)};
-	return *slot = word;
+	*slot = word;
+	return word;
 fail:
 	k->no_memory = true;
 	return NULL;

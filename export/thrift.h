@@ -41,7 +41,7 @@ static inline void dt_thrift_varint(struct dt_thrift *t, uint64_t v)
 /* Signed numbers are written as twice their size, odd where they are below 0. */
 static inline void dt_thrift_zigzag(struct dt_thrift *t, int64_t v)
 {
-	dt_thrift_varint(t, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+	dt_thrift_varint(t, (uint64_t)v << 1 ^ -((uint64_t)v >> 63));
 }
 
 /* Begins a field; the value follows. Numbers must rise by at most 15 from one to the next. */
