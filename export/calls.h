@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Calls with all of their arguments, for the formats that write a call at its end: what the records
- * behind its entry say (texts that arguments point to, further arguments, what it has filled in)
- * is kept until then.
- */
+/* Calls with all of their arguments, for the formats that write a call at its end. */
 #ifndef DT_EXPORT_CALLS_H
 #define DT_EXPORT_CALLS_H
 
-#include "analyse/pair.h"
-#include "show/event.h"
-#include "show/full-arguments.h"
+#include "show/further.h"
 #include "show/words.h"
 
 /* Set reader, formats (NULL: without values) and events; all else zero. */
@@ -17,20 +11,15 @@ struct dt_export_calls {
 	struct dt_reader *reader;
 	struct dt_formats *formats;
 	const struct dt_pair_events *events; /* of the format, with its own ctx */
-	struct dt_pair *pair;
-	struct dt_texts texts;
-	struct dt_fulls fulls; /* by number of the call */
-	bool over;	       /* the trace has ended: nothing belongs to a call any more */
+	struct dt_further further;
 };
 
 /* Pairs all records, and calls the format's events. Returns -1 on error. */
 int dt_export_calls_run(struct dt_export_calls *x, const struct dt_reader_range *range,
 			struct dt_error *e);
 
-/* In an event about the end of a call: returns its further values; NULL: it has none. */
-const struct dt_full *dt_export_calls_full(const struct dt_export_calls *x,
-					   const struct dt_call *c);
-/* In such an event: adds the call and its result as text. x->formats is not NULL. */
+/* In an event about the end of a call: adds the call and its result as text. x->formats is not
+ * NULL. */
 void dt_export_calls_words(struct dt_export_calls *x, struct dt_json *t, const struct dt_call *c);
 
 #endif

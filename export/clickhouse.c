@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "export/rows.h"
+#include "export/varint.h"
 
 /* Machines whose numbers are little-endian write them as they are. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "RowBinary's numbers are little-endian");
@@ -28,13 +29,7 @@ static void put(struct writing *w, const void *p, size_t n)
 
 static void put_text(struct writing *w, const char *s, size_t n)
 {
-	uint8_t length[10];
-	size_t left = n, i = 0;
-
-	for (; left >= 128; left >>= 7)
-		length[i++] = (uint8_t)(left | 128);
-	length[i++] = (uint8_t)left;
-	put(w, length, i);
+	dt_export_varint(&w->row, n);
 	put(w, s, n);
 }
 

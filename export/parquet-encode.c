@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/parquet-encode.h"
 
-#include <string.h>
+#include "export/varint.h"
 
 #define BLOCK 128u /* numbers whose differences share a least one */
 #define MINI  32u  /* of these, numbers that share a width */
-
-static void varint(struct dt_json *to, uint64_t v)
-{
-	uint8_t byte[10];
-	size_t n = 0;
-
-	for (; v >= 128; v >>= 7)
-		byte[n++] = (uint8_t)(v | 128);
-	byte[n++] = (uint8_t)v;
-	dt_json_bytes(to, byte, n);
-}
-
-static uint64_t zigzag(uint64_t v)
-{
-	return v << 1 ^ -(v >> 63);
-}
 
 static unsigned bits_of(uint64_t v)
 {
@@ -58,7 +42,7 @@ static void block(struct dt_json *to, const uint64_t *delta, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (bits_of(rest[i]) > width[i / MINI])
 			width[i / MINI] = (uint8_t)bits_of(rest[i]);
-	varint(to, zigzag((uint64_t)least));
+	dt_export_varint(to, dt_zigzag((uint64_t)least));
 	dt_json_bytes(to, width, sizeof(width));
 	for (size_t m = 0; m < BLOCK / MINI && m * MINI < n; m++)
 		pack(to, rest + m * MINI, width[m]);
@@ -69,10 +53,10 @@ void dt_parquet_deltas(struct dt_json *to, const uint64_t *v, size_t n)
 	uint64_t delta[BLOCK];
 	size_t k = 0;
 
-	varint(to, BLOCK);
-	varint(to, BLOCK / MINI);
-	varint(to, n);
-	varint(to, n ? zigzag(v[0]) : 0);
+	dt_export_varint(to, BLOCK);
+	dt_export_varint(to, BLOCK / MINI);
+	dt_export_varint(to, n);
+	dt_export_varint(to, n ? dt_zigzag(v[0]) : 0);
 	for (size_t i = 1; i < n; i++) {
 		delta[k++] = v[i] - v[i - 1];
 		if (k == BLOCK || i + 1 == n) {
@@ -87,7 +71,7 @@ void dt_parquet_bits(struct dt_json *to, const uint32_t *v, size_t n, unsigned w
 	size_t groups = (n + 7) / 8; /* of 8 numbers */
 	uint8_t out[32];
 
-	varint(to, (uint64_t)groups << 1 | 1);
+	dt_export_varint(to, (uint64_t)groups << 1 | 1);
 	for (size_t g = 0; g < groups; g++) {
 		unsigned __int128 some = 0;
 		unsigned have = 0, at = 0;

@@ -14,7 +14,7 @@
 #include "export/thrift.h"
 
 #define ROWS  131072u /* of a group: what a column holds in memory is at most 8 bytes for each, */
-#define BYTES (8u << 20) /* and texts so many: a group ends where they are more */
+#define BYTES (8u << 20) /* and texts and words so many: a group ends where they are more */
 #define LEVEL 1		 /* of Zstandard */
 
 /* parquet.thrift's numbers */
@@ -26,19 +26,40 @@ enum { CODEC_ZSTD = 6 };
 
 enum column_kind { WORDS, NUMBERS, SIGNED, SMALL, REALS, TEXTS };
 
+enum {
+	HOST,
+	BUILD,
+	PROCESS,
+	THREAD,
+	CALL,
+	CALLER,
+	DEPTH,
+	FUNCTION,
+	MODULE,
+	BEGIN,
+	DURATION,
+	SELF,
+	ENDED,
+	EARLY,
+	LATE,
+	TEXT,
+	COLUMNS
+};
+
 static const struct {
 	const char *name;
 	enum column_kind kind;
 	bool optional; /* a row may have none */
-} columns[] = {
-	{"host", WORDS, false},	     {"build", WORDS, false},	   {"process", SMALL, false},
-	{"thread", SMALL, false},    {"call", NUMBERS, false},	   {"caller", NUMBERS, false},
-	{"depth", SMALL, false},     {"function", WORDS, false},   {"module", WORDS, false},
-	{"begin_ns", SIGNED, false}, {"duration_ns", REALS, true}, {"self_ns", REALS, true},
-	{"ended", WORDS, false},     {"early_ns", NUMBERS, true},  {"late_ns", NUMBERS, true},
-	{"text", TEXTS, false},
+} columns[COLUMNS] = {
+	[HOST] = {"host", WORDS, false},	   [BUILD] = {"build", WORDS, false},
+	[PROCESS] = {"process", SMALL, false},	   [THREAD] = {"thread", SMALL, false},
+	[CALL] = {"call", NUMBERS, false},	   [CALLER] = {"caller", NUMBERS, false},
+	[DEPTH] = {"depth", SMALL, false},	   [FUNCTION] = {"function", WORDS, false},
+	[MODULE] = {"module", WORDS, false},	   [BEGIN] = {"begin_ns", SIGNED, false},
+	[DURATION] = {"duration_ns", REALS, true}, [SELF] = {"self_ns", REALS, true},
+	[ENDED] = {"ended", WORDS, false},	   [EARLY] = {"early_ns", NUMBERS, true},
+	[LATE] = {"late_ns", NUMBERS, true},	   [TEXT] = {"text", TEXTS, false},
 };
-#define COLUMNS (sizeof(columns) / sizeof(*columns))
 
 /* A column of the group that is being filled. */
 struct column {
@@ -60,6 +81,7 @@ struct parquet {
 	uint64_t at; /* bytes written */
 	struct column column[COLUMNS];
 	uint32_t n;	       /* rows of the group so far */
+	size_t bytes;	       /* of its texts and words */
 	uint64_t rows;	       /* in groups that are written */
 	struct dt_json groups; /* RowGroup structures */
 	uint32_t group_count;
@@ -112,6 +134,7 @@ static uint32_t word_place(struct parquet *p, struct column *c, const struct dt_
 		c->word_room = n;
 	}
 	c->word[c->words] = w;
+	p->bytes += w->n;
 	c->place[w->number] = ++c->words;
 	return c->words - 1;
 fail:
@@ -315,34 +338,35 @@ static void put_group(struct parquet *p)
 	p->group_count++;
 	p->rows += p->n;
 	p->n = 0;
+	p->bytes = 0;
 }
 
 static bool on_row(void *ctx, const struct dt_row *row)
 {
 	struct parquet *p = ctx;
 	uint32_t n;
-	struct dt_json *text = &p->column[COLUMNS - 1].text;
+	struct dt_json *text = &p->column[TEXT].text;
 	size_t at;
 
 	if (!row) {
 		put_group(p);
 		return false;
 	}
-	add_word(p, 0, row->host);
-	add_word(p, 1, row->build);
-	add_small(p, 2, row->process);
-	add_small(p, 3, row->thread);
-	add_number(p, 4, true, row->call);
-	add_number(p, 5, true, row->caller);
-	add_small(p, 6, row->depth);
-	add_word(p, 7, row->function);
-	add_word(p, 8, row->module);
-	add_number(p, 9, true, (uint64_t)row->begin);
-	add_real(p, 10, row->timed, row->duration);
-	add_real(p, 11, row->timed, row->self);
-	add_word(p, 12, row->ended);
-	add_number(p, 13, row->bounded, row->early);
-	add_number(p, 14, row->bounded, row->late);
+	add_word(p, HOST, row->host);
+	add_word(p, BUILD, row->build);
+	add_small(p, PROCESS, row->process);
+	add_small(p, THREAD, row->thread);
+	add_number(p, CALL, true, row->call);
+	add_number(p, CALLER, true, row->caller);
+	add_small(p, DEPTH, row->depth);
+	add_word(p, FUNCTION, row->function);
+	add_word(p, MODULE, row->module);
+	add_number(p, BEGIN, true, (uint64_t)row->begin);
+	add_real(p, DURATION, row->timed, row->duration);
+	add_real(p, SELF, row->timed, row->self);
+	add_word(p, ENDED, row->ended);
+	add_number(p, EARLY, row->bounded, row->early);
+	add_number(p, LATE, row->bounded, row->late);
 	at = text->bytes.n;
 	dt_json_bytes(text, "\0\0\0", 4); /* its length, when that is known */
 	dt_json_utf8(text, row->text, row->text_n);
@@ -350,8 +374,9 @@ static bool on_row(void *ctx, const struct dt_row *row)
 	if (!text->failed)
 		memcpy(text->bytes.p + at, &n, sizeof(n));
 	p->no_memory |= text->failed;
+	p->bytes += n;
 	p->n++;
-	if (p->n == ROWS || text->bytes.n > BYTES)
+	if (p->n == ROWS || p->bytes > BYTES)
 		put_group(p);
 	return !p->no_memory && !ferror(p->f);
 }

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "show/json.h"
+#include "export/varint.h"
 
 enum {
 	DT_THRIFT_TRUE = 1,
@@ -27,21 +27,10 @@ struct dt_thrift {
 	int field, outer[8], depth;
 };
 
-static inline void dt_thrift_varint(struct dt_thrift *t, uint64_t v)
-{
-	uint8_t byte[10];
-	size_t n = 0;
-
-	for (; v >= 128; v >>= 7)
-		byte[n++] = (uint8_t)(v | 128);
-	byte[n++] = (uint8_t)v;
-	dt_json_bytes(t->to, byte, n);
-}
-
 /* Signed numbers are written as twice their size, odd where they are below 0. */
 static inline void dt_thrift_zigzag(struct dt_thrift *t, int64_t v)
 {
-	dt_thrift_varint(t, (uint64_t)v << 1 ^ -((uint64_t)v >> 63));
+	dt_export_varint(t->to, dt_zigzag((uint64_t)v));
 }
 
 /* Begins a field; the value follows. Numbers must rise by at most 15 from one to the next. */
@@ -68,7 +57,7 @@ static inline void dt_thrift_i64(struct dt_thrift *t, int field, int64_t v)
 /* A text by itself, as an element of a list. */
 static inline void dt_thrift_bytes(struct dt_thrift *t, const char *s)
 {
-	dt_thrift_varint(t, strlen(s));
+	dt_export_varint(t->to, strlen(s));
 	dt_json_bytes(t->to, s, strlen(s));
 }
 
@@ -86,7 +75,7 @@ static inline void dt_thrift_list(struct dt_thrift *t, int field, int type, uint
 	dt_thrift_field(t, field, DT_THRIFT_LIST);
 	dt_json_bytes(t->to, &head, 1);
 	if (n >= 15)
-		dt_thrift_varint(t, n);
+		dt_export_varint(t->to, n);
 }
 
 /* Begins a structure that is an element of a list, or, with a field, that field's. */

@@ -6,43 +6,13 @@
 
 #include "sql/arguments.h"
 
-static bool take_caller(void *ctx, const struct dt_call *c)
-{
-	*(const struct dt_call **)ctx = c;
-	return false;
-}
-
-void dt_library_calls_on_text(void *ctx, const struct dt_text *t)
-{
-	struct devtrace_calls *c = ctx;
-	const struct dt_call *of = NULL;
-
-	if (!dt_text_of_point(t) || c->ending)
-		return;
-	dt_pair_callers(c->pair, take_caller, &of);
-	if (of && of->id && dt_entry_records_of(c->reader, t->function, of->entry))
-		dt_entry_records_text(&c->fulls, of->id, c->reader, t, of->argument);
-}
-
 void dt_library_calls_on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
 {
 	struct devtrace_calls *c = ctx;
-	const struct dt_site *site = dt_reader_site(c->reader, s->site[i]);
-	const struct dt_call *of = NULL;
-	struct dt_record r;
 
 	(void)depth;
-	if (site->place != DT_SITE_POINT_MORE && site->place != DT_SITE_POINT_TEXT &&
-	    site->place != DT_SITE_POINT_BUFFER && site->place != DT_SITE_POINT_LEAVING)
-		return;
-	dt_span_record(c->reader, s, i, &r);
-	if (!dt_texts_take(&c->texts, site, &r)) {
-		dt_pair_callers(c->pair, take_caller, &of);
-		if (of && of->id && dt_entry_records_of(c->reader, site->function, of->entry))
-			dt_entry_records_values(&c->fulls, of->id, &c->formats, site, &r,
-						of->argument);
-	}
-	c->failed |= c->texts.failed || c->fulls.failed;
+	dt_further_take(&c->further, s, i);
+	c->failed |= dt_further_failed(&c->further);
 }
 
 static const uint64_t *arguments_of(const struct row *r)
@@ -95,15 +65,9 @@ PUBLIC const char *devtrace_calls_arguments(struct devtrace_calls *c)
 		       : "";
 }
 
-static void no_text(void *ctx, const struct dt_text *t)
-{
-	(void)ctx, (void)t;
-}
-
 void dt_library_calls_free_texts(struct devtrace_calls *c)
 {
-	dt_texts_end(&(struct dt_texts){.first = c->texts.first, .fn = no_text});
-	dt_fulls_free(&c->fulls);
+	dt_further_free(&c->further);
 	dt_formats_free(&c->formats);
 	free(c->json.bytes.p);
 	free(c->text);

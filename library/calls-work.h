@@ -6,7 +6,7 @@
 #include "analyse/chosen.h"
 #include "analyse/pair.h"
 #include "library/trace-work.h"
-#include "show/entry-records.h"
+#include "show/further.h"
 #include "show/json.h"
 
 /* A call that waits to be handed out; call.argument and call.result are only looked at for NULL. */
@@ -36,15 +36,13 @@ struct devtrace_calls {
 	size_t first, n, room;
 	struct devtrace_call call; /* that was handed out last, and its row; NULL: there is none */
 	const struct row *current;
-	bool ending; /* the last records have been read */
 	bool ended, failed;
 	struct dt_error why; /* failed: this, again and again */
 	uint32_t tid, pid;   /* the thread that was looked up last, and its process */
 	char note[512];
 	/* texts */
 	struct dt_formats formats;
-	struct dt_fulls fulls;
-	struct dt_texts texts;
+	struct dt_further further;
 	struct dt_json json;
 	char *text;
 	struct block *block; /* of the last devtrace_calls_fill() */
@@ -71,9 +69,8 @@ void dt_library_calls_forget_texts(struct devtrace_calls *c);
 
 /* ---- calls-texts.c ---- */
 
-/* For struct dt_pair_events, and struct dt_texts: ctx is the struct devtrace_calls. */
+/* For struct dt_pair_events: ctx is the struct devtrace_calls. */
 void dt_library_calls_on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth);
-void dt_library_calls_on_text(void *ctx, const struct dt_text *t);
 /* Return a row's texts, *n bytes and a NUL; NULL: out of memory. */
 const char *dt_library_calls_text(struct devtrace_calls *c, const struct row *r, size_t *n);
 const char *dt_library_calls_named(struct devtrace_calls *c, const struct row *r, size_t *n);

@@ -49,8 +49,8 @@ static void on_end(void *ctx, const struct dt_call *x)
 	struct row *r;
 
 	if (c->choosing.filter && !dt_chosen_end(&c->choosing, x)) {
-		if (c->fulls.n)
-			dt_full_forget(&c->fulls, x->id);
+		if (c->further.fulls.n)
+			dt_full_forget(&c->further.fulls, x->id);
 		return;
 	}
 	r = new_row(c);
@@ -62,7 +62,7 @@ static void on_end(void *ctx, const struct dt_call *x)
 		memcpy(r->argument, x->argument, sizeof(r->argument));
 	if (x->result)
 		memcpy(r->result, x->result, sizeof(r->result));
-	r->full = c->fulls.n ? dt_full_take(&c->fulls, x->id) : (struct dt_full){0};
+	r->full = c->further.fulls.n ? dt_full_take(&c->further.fulls, x->id) : (struct dt_full){0};
 	r->core = core_of(c, x);
 }
 
@@ -100,8 +100,8 @@ static int read_span(struct devtrace_calls *c)
 		return -1;
 	c->choosing.span = rc ? &c->span : NULL;
 	if (!rc) {
-		dt_texts_end(&c->texts);
-		c->ending = c->ended = true;
+		dt_further_end(&c->further);
+		c->ended = true;
 		dt_pair_finish(c->pair);
 		note(c);
 	} else if (dt_pair_span(c->pair, &c->span)) {
@@ -248,7 +248,6 @@ static int start(struct devtrace_calls *c, struct devtrace *t, const struct devt
 	c->pid = DEVTRACE_NONE;
 	c->formats.reader = c->choosing.reader = c->reader;
 	c->formats.plain = !(c->choice.flags & DEVTRACE_POINTER_NAMES);
-	c->texts = (struct dt_texts){.fn = dt_library_calls_on_text, .ctx = c};
 	if (c->choice.filter) {
 		struct dt_error why = {""};
 
@@ -264,6 +263,7 @@ static int start(struct devtrace_calls *c, struct devtrace *t, const struct devt
 	c->pair = dt_pair_new(c->reader, &events, range.values);
 	if (!c->pair)
 		return dt_fail(e, "out of memory");
+	dt_further_begin(&c->further, c->reader, &c->formats, c->pair);
 	c->choosing.pair = c->pair;
 	return dt_reader_start(c->reader, &range, e);
 }

@@ -5,57 +5,20 @@
 
 #include <string.h>
 
+#include "show/entry-records.h"
 #include "sql/walk.h"
 
 #define BEHIND 10000000 /* ticks after an entry within which the rest of it comes */
 
 /* ---- what came after the entry ---- */
 
-static bool is_behind(const struct dt_site *s)
-{
-	return s->place == DT_SITE_POINT_MORE || s->place == DT_SITE_POINT_TEXT ||
-	       s->place == DT_SITE_POINT_BUFFER || s->place == DT_SITE_POINT_LEAVING;
-}
-
-bool dt_sql_calls_have_behind(const struct dt_reader *r)
-{
-	for (uint32_t i = 1; i <= dt_reader_sites(r); i++)
-		if (is_behind(dt_reader_site(r, i)))
-			return true;
-	return false;
-}
-
-void dt_sql_calls_on_text(void *ctx, const struct dt_text *t)
-{
-	struct scan *x = ctx;
-	const struct dt_call *c = NULL;
-
-	if (!dt_text_of_point(t) || x->ended)
-		return;
-	dt_pair_callers(x->pair, dt_sql_calls_take_caller, &c);
-	if (c && c->id && dt_entry_records_of(x->of->pass->reader, t->function, c->entry))
-		dt_entry_records_text(&x->fulls, c->id, x->of->pass->reader, t, c->argument);
-}
-
 void dt_sql_calls_on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
 {
 	struct scan *x = ctx;
-	struct dt_reader *reader = x->of->pass->reader;
-	const struct dt_site *site = dt_reader_site(reader, s->site[i]);
-	const struct dt_call *c = NULL;
-	struct dt_record r;
 
 	(void)depth;
-	if (!is_behind(site))
-		return;
-	dt_span_record(reader, s, i, &r);
-	if (!dt_texts_take(&x->texts, site, &r)) {
-		dt_pair_callers(x->pair, dt_sql_calls_take_caller, &c);
-		if (c && c->id && dt_entry_records_of(reader, site->function, c->entry))
-			dt_entry_records_values(&x->fulls, c->id, &x->of->pass->formats, site, &r,
-						c->argument);
-	}
-	x->failed |= x->texts.failed || x->fulls.failed;
+	dt_further_take(&x->further, s, i);
+	x->failed |= dt_further_failed(&x->further);
 }
 
 /* ---- arguments of calls that began before pairing did ---- */
@@ -87,7 +50,7 @@ static int look_up(struct scan *x, struct row *r, struct dt_error *e)
 	if (!x->other && !(x->other = dt_sql_pass_again(x->of->pass->source, e)))
 		return -1;
 	reader = x->other->reader;
-	behind = dt_sql_calls_have_behind(reader);
+	behind = dt_further_any(reader);
 	if (dt_sql_walk_begin(&w, reader, r->call.begin, r->call.begin + (behind ? BEHIND : 0),
 			      true, e) < 0)
 		return -1;
@@ -97,7 +60,7 @@ static int look_up(struct scan *x, struct row *r, struct dt_error *e)
 
 		if (w.span.tid != r->call.tid)
 			continue;
-		if (found && !is_behind(site))
+		if (found && !dt_further_is(site))
 			break;
 		if (found) {
 			dt_span_record(reader, &w.span, w.at, &record);

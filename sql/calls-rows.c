@@ -66,7 +66,7 @@ static void add_row(struct scan *x, const struct dt_call *c)
 		r->call.argument = memcpy(r->argument, c->argument, sizeof(r->argument));
 	if (c->result)
 		r->call.result = memcpy(r->result, c->result, sizeof(r->result));
-	r->full = dt_full_take(&x->fulls, c->id);
+	r->full = dt_full_take(&x->further.fulls, c->id);
 	r->core = core_of(x, c);
 	r->parent = 0;
 	/* for open calls: dt_sql_calls_find_callers(), when all are known */
@@ -100,7 +100,7 @@ void dt_sql_calls_on_end(void *ctx, const struct dt_call *c)
 	if (is_wanted(x, c))
 		add_row(x, c);
 	else
-		dt_full_forget(&x->fulls, c->id);
+		dt_full_forget(&x->further.fulls, c->id);
 	/* all calls that it made have ended before */
 	if (x->of->want.one_parent && dt_sql_calls_id(x, c) == x->of->want.parent)
 		x->over = true;

@@ -6,7 +6,7 @@
 
 #include "analyse/pair.h"
 #include "filter/failures.h"
-#include "show/entry-records.h"
+#include "show/further.h"
 #include "show/json.h"
 #include "sql/table.h"
 
@@ -80,8 +80,7 @@ struct scan {
 	bool waits;		   /* switches tell what was waiting */
 	uint32_t slots;		   /* places for threads in ids: see dt_sql_calls_id() */
 	struct dt_sql_pass *other; /* for looking up arguments; NULL: not needed so far */
-	struct dt_fulls fulls;	   /* what came after the entries of open calls */
-	struct dt_texts texts;
+	struct dt_further further; /* what came after the entries of open calls */
 	struct dt_json json;
 	struct dt_failures failures;
 	char *text;
@@ -117,12 +116,8 @@ void dt_sql_calls_forget_rows(struct scan *x);
 
 /* ---- calls-arguments.c ---- */
 
-/* Returns whether the trace has records with what came after entries. */
-bool dt_sql_calls_have_behind(const struct dt_reader *r);
-/* For struct dt_pair_events and struct dt_texts: take down what came after an entry; ctx is the
- * struct scan. */
+/* For struct dt_pair_events: takes down what came after an entry; ctx is the struct scan. */
 void dt_sql_calls_on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth);
-void dt_sql_calls_on_text(void *ctx, const struct dt_text *t);
 /* Returns a call's arguments; NULL: they are not known, or SQLite was given an error. */
 const uint64_t *dt_sql_calls_arguments(struct scan *x, struct row *r, sqlite3_context *to);
 

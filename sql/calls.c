@@ -159,14 +159,13 @@ static int begin(struct dt_sql_scan *s, struct dt_error *e)
 		return 0;
 	}
 	events.begin = s->want.begin.to < s->pass->source->last ? dt_sql_calls_on_begin : NULL;
-	if (s->want.columns & (1ull << TEXT | 1ull << ARGUMENTS) &&
-	    dt_sql_calls_have_behind(s->pass->reader))
+	if (s->want.columns & (1ull << TEXT | 1ull << ARGUMENTS) && dt_further_any(s->pass->reader))
 		events.other = dt_sql_calls_on_other;
-	x->texts = (struct dt_texts){.fn = dt_sql_calls_on_text, .ctx = x};
 	events.ctx = x;
 	x->pair = dt_pair_new(s->pass->reader, &events, x->values);
 	if (!x->pair)
 		return dt_fail(e, "out of memory");
+	dt_further_begin(&x->further, s->pass->reader, &s->pass->formats, x->pair);
 	return begin_pairing(x, e);
 }
 
@@ -174,7 +173,7 @@ static int begin(struct dt_sql_scan *s, struct dt_error *e)
 
 static void finish(struct scan *x)
 {
-	dt_texts_end(&x->texts);
+	dt_further_end(&x->further);
 	x->ended = true;
 	if (x->whole)
 		dt_pair_finish(x->pair);
@@ -229,11 +228,6 @@ static int next(struct dt_sql_scan *s, struct dt_error *e)
 	return 1;
 }
 
-static void no_text(void *ctx, const struct dt_text *t)
-{
-	(void)ctx, (void)t;
-}
-
 static void end(struct dt_sql_scan *s)
 {
 	struct scan *x = s->state;
@@ -243,8 +237,7 @@ static void end(struct dt_sql_scan *s)
 		dt_sql_pass_end(x->of->sources, x->other);
 	dt_sql_calls_forget_rows(x);
 	free(x->row);
-	dt_texts_end(&(struct dt_texts){.first = x->texts.first, .fn = no_text});
-	dt_fulls_free(&x->fulls);
+	dt_further_free(&x->further);
 	free(x->open);
 	free(x->json.bytes.p);
 	dt_failures_free(&x->failures);

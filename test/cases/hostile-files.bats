@@ -96,7 +96,7 @@ walk() {
 	echo precious >victim
 	hostile journal t.db "$PWD/victim"
 	cp t.db before.db
-	for c in report calls graph check cat "view --index" "export --chrome -o x.json"; do
+	for c in report calls graph check cat "view --index" "export --chrome -o x.json" "export --parquet -o x.parquet"; do
 		run devtrace $c t.db
 		echo "$c: $output"
 		[ "$status" != 0 ]
@@ -355,7 +355,7 @@ equal_records() {
 }
 
 @test "hostile files: clocks of a rate that no clock has" {
-	local t
+	local t c
 	maketrace -n 20000 -c 2 -t 3 t.db >made
 	unsound fast.db slow.db far.db
 	for t in fast slow far; do cp t.db $t.db; done
@@ -368,8 +368,7 @@ equal_records() {
 		walk $t.db
 		devtrace report $t.db >$t.report
 		devtrace calls $t.db >$t.calls
-		run devtrace export --perfetto -o $t.perfetto $t.db
-		[ "$status" = 0 ]
+		for c in perfetto parquet clickhouse; do devtrace export --$c -o $t.$c $t.db; done
 	done
 	# a tick is taken for a ns: calls last as many ns as they have ticks
 	for t in fast slow; do
