@@ -148,7 +148,6 @@ done
 mapfile -t shuffled < <([ ${#files[@]} = 0 ] || printf '%s\n' "${files[@]}" | shuf)
 if [ ${#names[@]} = 0 ]; then
 	export SHARE=${SHARE-5} SECONDS_MAX=${SECONDS_MAX-10} STORM_SECONDS=${STORM_SECONDS-16} RANDOM_KILLS=${RANDOM_KILLS-6}
-	export ORACLE_SECONDS=${ORACLE_SECONDS-25}
 	export SERVE_REQUESTS=${SERVE_REQUESTS-2000}
 	# dkms.t builds the module for the kernel that kernel.t boots
 	[ "$SHARE" = 1 ] || export KERNEL_FROM=$((RANDOM % 2))
