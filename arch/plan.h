@@ -125,6 +125,8 @@ struct dt_plan_options {
 	const void *file; /* for apart */
 };
 
+#define DT_PLAN_ROOM 1024 /* elements that a plan's lists have room for at first */
+
 /* A plan for the code of a file. */
 struct dt_plan {
 	const struct dt_code *code;

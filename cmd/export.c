@@ -30,6 +30,8 @@ static const char help[] =
 	"      --clickhouse     the same for ClickHouse: INSERT INTO devtrace.calls FORMAT RowBinary\n"
 	"      --clickhouse-tables[=CLUSTER]  print the statements that make its tables, also those\n"
 	"                       of a CLUSTER of servers; no FILE\n"
+	"      --otlp           OpenTelemetry's spans, as lines of JSON; of what was done for a\n"
+	"                       traceparent that a call was given, in that trace\n"
 	"      --no-values      calls without arguments and results (speedscope's, folded stacks,\n"
 	"                       callgrind's and Barrelfish's have none anyway)\n"
 	"      --barrelfish     Barrelfish's text dump: events, messages, context switches and\n"
@@ -198,8 +200,8 @@ static int check(const struct asked *a)
 	dt_cmd_fail(a->formats == 1 ? "--relative and --absolute are of --barrelfish"
 		    : a->formats    ? "one format at a time"
 				    : "say the format: --chrome, --perfetto, --ctf, --speedscope, "
-				      "--folded, --callgrind, --csv, --parquet, --clickhouse or "
-				      "--barrelfish");
+				      "--folded, --callgrind, --csv, --parquet, --clickhouse, "
+				      "--otlp or --barrelfish");
 	return dt_cmd_usage("export");
 }
 
@@ -231,6 +233,7 @@ int dt_cmd_export(int argc, char **argv)
 						{"csv", no_argument, NULL, 4},
 						{"parquet", no_argument, NULL, 4},
 						{"clickhouse", no_argument, NULL, 4},
+						{"otlp", no_argument, NULL, 4},
 						{"clickhouse-tables", optional_argument, NULL, 7},
 						{"no-values", no_argument, NULL, 5},
 						{"ctf", required_argument, NULL, 6},

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/calls.h"
 
+static void on_begin(void *ctx, const struct dt_call *c)
+{
+	const struct dt_export_calls *x = ctx;
+
+	x->events->begin(x->events->ctx, c);
+}
+
 static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct dt_export_calls *x = ctx;
@@ -30,14 +37,18 @@ static void on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint
 int dt_export_calls_run(struct dt_export_calls *x, const struct dt_reader_range *range,
 			struct dt_error *e)
 {
-	const struct dt_pair_events events = {
-		.end = on_end, .other = on_other, .loss = on_loss, .ctx = x};
+	const struct dt_pair_events events = {.begin = x->events->begin ? on_begin : NULL,
+					      .end = on_end,
+					      .other = on_other,
+					      .loss = on_loss,
+					      .ctx = x};
 	struct dt_pair *pair = dt_pair_new(x->reader, &events, range->values);
 	struct dt_span s;
 	int rc;
 
 	if (!pair)
 		return dt_fail(e, "out of memory");
+	x->pair = pair;
 	dt_further_begin(&x->further, x->reader, x->formats, pair);
 	rc = dt_reader_start(x->reader, range, e);
 	while (!rc && (rc = dt_reader_next(x->reader, &s, e)) > 0)

@@ -10,7 +10,9 @@
 struct dt_export_calls {
 	struct dt_reader *reader;
 	struct dt_formats *formats;
-	const struct dt_pair_events *events; /* of the format, with its own ctx */
+	/* of the format, with its own ctx: begin, end, other and loss, all but end may be NULL */
+	const struct dt_pair_events *events;
+	struct dt_pair *pair; /* that calls them */
 	struct dt_further further;
 };
 

@@ -78,7 +78,8 @@ int dt_export_clickhouse(struct dt_reader *r, FILE *f, struct dt_formats *format
 			 const struct dt_chosen_calls *chosen, struct dt_error *e)
 {
 	struct writing w = {.f = f};
-	int rc = dt_rows_run(r, formats, chosen, on_row, &w, e);
+	int rc = dt_rows_run(r, formats, chosen, &(struct dt_rows_events){.row = on_row, .ctx = &w},
+			     e);
 
 	if (!rc && w.row.failed)
 		rc = dt_fail(e, "out of memory");

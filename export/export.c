@@ -19,6 +19,7 @@ const struct dt_export dt_exports[] = {
 	 DT_BY_TIME},
 	{"clickhouse", "a table of calls for ClickHouse, in its format RowBinary",
 	 dt_export_clickhouse, DT_BY_TIME},
+	{"otlp", "OpenTelemetry's spans, as lines of JSON", dt_export_otlp, DT_BY_TIME},
 	{0},
 };
 

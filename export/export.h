@@ -44,6 +44,8 @@ int dt_export_parquet(struct dt_reader *r, FILE *f, struct dt_formats *formats,
 		      const struct dt_chosen_calls *chosen, struct dt_error *e);
 int dt_export_clickhouse(struct dt_reader *r, FILE *f, struct dt_formats *formats,
 			 const struct dt_chosen_calls *chosen, struct dt_error *e);
+int dt_export_otlp(struct dt_reader *r, FILE *f, struct dt_formats *formats,
+		   const struct dt_chosen_calls *chosen, struct dt_error *e);
 
 /*
  * Writes the trace in the Common Trace Format into a folder, which it makes. *moved: how many

@@ -439,7 +439,8 @@ int dt_export_parquet(struct dt_reader *r, FILE *f, struct dt_formats *formats,
 	for (unsigned i = 0; i < COLUMNS && !p->no_memory; i++)
 		p->no_memory = !new_column(&p->column[i], i);
 	put(p, "PAR1", 4);
-	if (!p->no_memory && !dt_rows_run(r, formats, chosen, on_row, p, e)) {
+	if (!p->no_memory && !dt_rows_run(r, formats, chosen,
+					  &(struct dt_rows_events){.row = on_row, .ctx = p}, e)) {
 		put_foot(p);
 		rc = 0;
 	}

@@ -21,8 +21,7 @@ struct rows {
 	struct dt_reader *r;
 	struct dt_export_calls calls;
 	const struct dt_chosen_calls *chosen;
-	bool (*fn)(void *ctx, const struct dt_row *row);
-	void *ctx;
+	const struct dt_rows_events *events;
 	struct words words;
 	struct function_words *function;
 	uint32_t functions;
@@ -132,11 +131,11 @@ static const struct function_words *function_of(struct rows *k, uint32_t row)
 
 /* ---- rows ---- */
 
-static int64_t when(struct rows *k, uint64_t ticks)
+int64_t dt_rows_when(const struct dt_reader *r, uint64_t ticks)
 {
 	uint64_t ns;
 
-	return (int64_t)(dt_reader_realtime(k->r, ticks, &ns) ? ns : dt_reader_ns(k->r, ticks));
+	return (int64_t)(dt_reader_realtime(r, ticks, &ns) ? ns : dt_reader_ns(r, ticks));
 }
 
 /* Says on which machine a call was, and how far its time may be off. */
@@ -178,10 +177,11 @@ static void on_end(void *ctx, const struct dt_call *c)
 	const struct dt_thread_info *t = dt_reader_thread(k->r, c->tid);
 	const struct function_words *f;
 	uint64_t ticks = c->flags & DT_CALL_NO_ENTRY ? c->end : c->begin, took = dt_call_ticks(c);
-	struct dt_row row = {.depth = c->depth, .call = c->id, .caller = c->parent};
+	struct dt_row row = {.depth = c->depth, .call = c->id, .caller = c->parent, .made = c};
 
 	if (k->stopped || k->no_memory || !dt_export_wants(k->chosen, c))
 		return;
+	row.pair = k->calls.pair;
 	f = function_of(k, c->function);
 	row.ended = word_of(k, dt_call_ended(c));
 	if (!f || !row.ended)
@@ -193,7 +193,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 		row.process = t ? dt_reader_number(k->r, t->pid) : 0;
 		row.thread = dt_reader_number(k->r, c->tid);
 	}
-	row.begin = when(k, ticks);
+	row.begin = dt_rows_when(k->r, ticks);
 	row.timed = !(c->flags & DT_CALL_UNTIMED);
 	if (row.timed) {
 		row.duration = (double)took * k->ns;
@@ -202,7 +202,15 @@ static void on_end(void *ctx, const struct dt_call *c)
 	set_host(k, &row, c, ticks);
 	set_text(k, &row, c);
 	if (!k->no_memory)
-		k->stopped = !k->fn(k->ctx, &row);
+		k->stopped = !k->events->row(k->events->ctx, &row);
+}
+
+static void on_begin(void *ctx, const struct dt_call *c)
+{
+	struct rows *k = ctx;
+
+	if (!k->stopped && !k->no_memory)
+		k->events->begin(k->events->ctx, k->calls.pair, c);
 }
 
 /* Makes the words of the machines. */
@@ -220,11 +228,12 @@ static bool name_hosts(struct rows *k)
 }
 
 int dt_rows_run(struct dt_reader *r, struct dt_formats *formats,
-		const struct dt_chosen_calls *chosen,
-		bool (*fn)(void *ctx, const struct dt_row *row), void *ctx, struct dt_error *e)
+		const struct dt_chosen_calls *chosen, const struct dt_rows_events *rows,
+		struct dt_error *e)
 {
-	struct rows k = {.r = r, .chosen = chosen, .fn = fn, .ctx = ctx};
-	const struct dt_pair_events events = {.end = on_end, .ctx = &k};
+	struct rows k = {.r = r, .chosen = chosen, .events = rows};
+	const struct dt_pair_events events = {
+		.begin = rows->begin ? on_begin : NULL, .end = on_end, .ctx = &k};
 	int rc;
 
 	k.calls = (struct dt_export_calls){.reader = r, .formats = formats, .events = &events};
@@ -232,14 +241,14 @@ int dt_rows_run(struct dt_reader *r, struct dt_formats *formats,
 	if (dt_hosts_load(&k.hosts, r) || !name_hosts(&k))
 		rc = dt_fail(e, "out of memory");
 	else
-		rc = dt_pair_run(
-			r,
+		rc = dt_export_calls_run(
+			&k.calls,
 			&(struct dt_reader_range){.order = DT_BY_TIME, .values = formats != NULL},
-			&events, e);
+			e);
 	if (!rc && k.no_memory)
 		rc = dt_fail(e, "out of memory");
 	if (!rc && !k.stopped)
-		fn(ctx, NULL);
+		rows->row(rows->ctx, NULL);
 	for (size_t i = 0; i < k.words.room; i++)
 		free(k.words.slot[i]);
 	free(k.words.slot);

@@ -29,13 +29,26 @@ struct dt_row {
 	uint64_t early, late;  /* it may have been so many ns earlier, or later */
 	const char *text;      /* the call with its values, UTF-8; "": they were not asked for */
 	size_t text_n;	       /* its bytes */
+	const struct dt_call *made; /* the call itself, */
+	struct dt_pair *pair;	    /* and who has paired it: this is an event about its end */
 };
 
-/* Calls fn for each call, as an export's `write' does. fn returns false to stop; what a
- * row points to, but for its text, stays until fn has been called once more, with NULL, at the end.
- * Returns -1 on error, without that. */
+struct dt_rows_events {
+	/* For each call; returns false to stop. What a row points to, but for its text and the
+	 * call, stays until this has been called once more, with NULL, at the end. */
+	bool (*row)(void *ctx, const struct dt_row *row);
+	/* A call begins, also one that is not chosen; NULL: nobody wants to know. */
+	void (*begin)(void *ctx, struct dt_pair *pair, const struct dt_call *c);
+	void *ctx;
+};
+
+/* Calls events for each call, as an export's `write' does. Returns -1 on error, without the last
+ * row, NULL. */
 int dt_rows_run(struct dt_reader *r, struct dt_formats *formats,
-		const struct dt_chosen_calls *chosen,
-		bool (*fn)(void *ctx, const struct dt_row *row), void *ctx, struct dt_error *e);
+		const struct dt_chosen_calls *chosen, const struct dt_rows_events *events,
+		struct dt_error *e);
+/* Returns ns since 1970 by the wall clock; where the trace has no reading of it, ns of its own
+ * clock. */
+int64_t dt_rows_when(const struct dt_reader *r, uint64_t ticks);
 
 #endif

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "arch/insn.h"
+#include "core/array.h"
 
 #define LOOPS (DT_PLAN_PATCHES - 1) /* most branches to a function's beginning that are led on */
 
@@ -48,25 +49,15 @@ void dt_plan_end(struct dt_plan *p)
 	*p = (struct dt_plan){0};
 }
 
-/* Returns a copy of n elements; NULL, with *failed set: no memory. */
-static void *copy_array(const void *from, size_t n, size_t size, bool *failed)
-{
-	void *to = malloc(n * size + 1);
-
-	if (to && n)
-		memcpy(to, from, n * size);
-	*failed = *failed || !to;
-	return to;
-}
-
 int dt_plan_copy(struct dt_plan *to, const struct dt_plan *from)
 {
 	bool failed = false;
 
 	*to = *from;
-	to->site = copy_array(from->site, from->sites, sizeof(*to->site), &failed);
-	to->window = copy_array(from->window, from->windows, sizeof(*to->window), &failed);
-	to->retarget = copy_array(from->retarget, from->retargets, sizeof(*to->retarget), &failed);
+	to->site = dt_array_copy(from->site, from->sites, sizeof(*to->site), &failed);
+	to->window = dt_array_copy(from->window, from->windows, sizeof(*to->window), &failed);
+	to->retarget =
+		dt_array_copy(from->retarget, from->retargets, sizeof(*to->retarget), &failed);
 	to->site_room = from->sites;
 	to->window_room = from->windows;
 	to->retarget_room = from->retargets;
@@ -74,23 +65,6 @@ int dt_plan_copy(struct dt_plan *to, const struct dt_plan *from)
 		return 0;
 	dt_plan_end(to);
 	return -1;
-}
-
-/* Makes room for one more element of an array, and returns it; p->failed is set without memory. */
-static void *grow(struct dt_plan *p, void *array, size_t n, size_t *room, size_t size)
-{
-	size_t now = *room ? 2 * *room : 256;
-	void *more;
-
-	if (n < *room)
-		return array;
-	more = realloc(array, now * size);
-	if (!more) {
-		p->failed = true;
-		return array;
-	}
-	*room = now;
-	return more;
 }
 
 static void refuse(struct dt_plan_function *f, uint8_t refusal, uint64_t at, const char *why)
@@ -126,8 +100,10 @@ static void add_site(struct work *w, uint64_t address, uint8_t kind, uint64_t at
 {
 	struct dt_plan *p = w->p;
 
-	p->site = grow(p, p->site, p->sites, &p->site_room, sizeof(*p->site));
-	p->window = grow(p, p->window, p->windows, &p->window_room, sizeof(*p->window));
+	p->site = dt_array_grown(p->site, p->sites, &p->site_room, DT_PLAN_ROOM, sizeof(*p->site),
+				 &p->failed);
+	p->window = dt_array_grown(p->window, p->windows, &p->window_room, DT_PLAN_ROOM,
+				   sizeof(*p->window), &p->failed);
 	if (p->failed)
 		return;
 	if (fresh)
@@ -228,8 +204,9 @@ static void plan_loops(struct work *w, size_t window, unsigned pads, struct dt_p
 				f->loops = true;
 				continue;
 			}
-			p->retarget = grow(p, p->retarget, p->retargets, &p->retarget_room,
-					   sizeof(*p->retarget));
+			p->retarget =
+				dt_array_grown(p->retarget, p->retargets, &p->retarget_room,
+					       DT_PLAN_ROOM, sizeof(*p->retarget), &p->failed);
 			if (p->failed)
 				return;
 			p->retarget[p->retargets++] = (struct dt_retarget){

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The windows of exits, and changing branches to lead to a copy. See plan-tactic.c. */
 #include "arch/x86_64/plan-work.h"
+#include "core/array.h"
 
 /*
  * Collects where a window that holds the instruction at site may start, the nearest first: the site
@@ -300,8 +301,9 @@ long dt_work_exit_shared(struct work *w, uint64_t site, uint64_t end, bool stops
 		for (unsigned i = 0; i < all.n; i++) {
 			struct dt_plan *p = w->p;
 
-			p->retarget = dt_work_grow(p, p->retarget, p->retargets, &p->retarget_room,
-						   sizeof(*p->retarget));
+			p->retarget =
+				dt_array_grown(p->retarget, p->retargets, &p->retarget_room,
+					       DT_PLAN_ROOM, sizeof(*p->retarget), &p->failed);
 			if (!p->failed)
 				p->retarget[p->retargets++] = all.r[i];
 		}

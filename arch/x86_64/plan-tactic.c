@@ -8,24 +8,10 @@
  * instructions.
  */
 #include "arch/x86_64/plan-work.h"
+#include "core/array.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-void *dt_work_grow(struct dt_plan *p, void *array, size_t n, size_t *room, size_t size)
-{
-	void *more;
-
-	if (n < *room)
-		return array;
-	more = realloc(array, (*room ? *room * 2 : 1024) * size);
-	if (!more) {
-		p->failed = true;
-		return array;
-	}
-	*room = *room ? *room * 2 : 1024;
-	return more;
-}
 
 void dt_work_enter_at(struct work *w, uint64_t address)
 {
@@ -170,7 +156,8 @@ struct dt_plan_window *dt_work_add_window(struct work *w, uint64_t start, uint64
 	struct dt_plan *p = w->p;
 	uint64_t used = start + patch > end ? start + patch : end;
 
-	p->window = dt_work_grow(p, p->window, p->windows, &p->window_room, sizeof(*p->window));
+	p->window = dt_array_grown(p->window, p->windows, &p->window_room, DT_PLAN_ROOM,
+				   sizeof(*p->window), &p->failed);
 	if (p->failed)
 		return NULL;
 	dt_work_take(w, start, used, true);
@@ -188,7 +175,8 @@ void dt_work_add_site(struct work *w, uint64_t address, uint8_t kind, size_t win
 {
 	struct dt_plan *p = w->p;
 
-	p->site = dt_work_grow(p, p->site, p->sites, &p->site_room, sizeof(*p->site));
+	p->site = dt_array_grown(p->site, p->sites, &p->site_room, DT_PLAN_ROOM, sizeof(*p->site),
+				 &p->failed);
 	if (p->failed)
 		return;
 	p->site[p->sites++] = (struct dt_plan_site){

@@ -23,9 +23,6 @@ struct work {
 	bool simple;	     /* only tactics that touch no bytes outside of their window */
 };
 
-/* Returns the array with room for one more element; if there is no memory, as it was, and p->failed
- * is set. */
-void *dt_work_grow(struct dt_plan *p, void *array, size_t n, size_t *room, size_t size);
 /* Turns to f: the function or one of its parts. */
 void dt_work_enter(struct work *w, const struct dt_code_function *f);
 /* Turns to the region of this address, where bytes are taken and given back from here on. It need

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "arch/x86_64/plan-work.h"
+#include "core/array.h"
 
 const char *dt_tactic_name(unsigned tactic)
 {
@@ -49,17 +50,6 @@ void dt_plan_end(struct dt_plan *p)
 	*p = (struct dt_plan){0};
 }
 
-/* Returns a copy of n elements; NULL, with *failed set: no memory. */
-static void *copy_array(const void *from, size_t n, size_t size, bool *failed)
-{
-	void *to = malloc(n * size + 1);
-
-	if (to && n)
-		memcpy(to, from, n * size);
-	*failed = *failed || !to;
-	return to;
-}
-
 int dt_plan_copy(struct dt_plan *to, const struct dt_plan *from)
 {
 	bool failed = false;
@@ -68,13 +58,14 @@ int dt_plan_copy(struct dt_plan *to, const struct dt_plan *from)
 	to->decoded = calloc(DT_PLAN_DECODED, sizeof(*to->decoded));
 	to->taken = calloc(from->code->regions, sizeof(*to->taken));
 	for (size_t i = 0; to->taken && i < from->code->regions; i++)
-		to->taken[i] =
-			copy_array(from->taken[i],
-				   (from->code->region[i].high - from->code->region[i].low) / 8 + 1,
-				   1, &failed);
-	to->site = copy_array(from->site, from->sites, sizeof(*to->site), &failed);
-	to->window = copy_array(from->window, from->windows, sizeof(*to->window), &failed);
-	to->retarget = copy_array(from->retarget, from->retargets, sizeof(*to->retarget), &failed);
+		to->taken[i] = dt_array_copy(
+			from->taken[i],
+			(from->code->region[i].high - from->code->region[i].low) / 8 + 1, 1,
+			&failed);
+	to->site = dt_array_copy(from->site, from->sites, sizeof(*to->site), &failed);
+	to->window = dt_array_copy(from->window, from->windows, sizeof(*to->window), &failed);
+	to->retarget =
+		dt_array_copy(from->retarget, from->retargets, sizeof(*to->retarget), &failed);
 	to->site_room = from->sites;
 	to->window_room = from->windows;
 	to->retarget_room = from->retargets;
@@ -287,8 +278,9 @@ static void plan_loops(struct work *w, struct dt_plan_function *f)
 			}
 			t.to = x->start;
 			dt_work_take_retarget(w, &t, true);
-			p->retarget = dt_work_grow(p, p->retarget, p->retargets, &p->retarget_room,
-						   sizeof(*p->retarget));
+			p->retarget =
+				dt_array_grown(p->retarget, p->retargets, &p->retarget_room,
+					       DT_PLAN_ROOM, sizeof(*p->retarget), &p->failed);
 			if (p->failed)
 				return;
 			p->retarget[p->retargets++] = t;
@@ -419,7 +411,8 @@ static void hand_over(struct dt_plan *p, uint32_t i, struct dt_plan_point *x)
 
 	x->gone[x->n_gone++] = (struct dt_plan_gone){i, p->window[i]};
 	for (uint32_t k = 0; k < n && !p->failed; k++) {
-		p->site = dt_work_grow(p, p->site, p->sites, &p->site_room, sizeof(*p->site));
+		p->site = dt_array_grown(p->site, p->sites, &p->site_room, DT_PLAN_ROOM,
+					 sizeof(*p->site), &p->failed);
 		if (p->failed)
 			return;
 		p->site[p->sites] = p->site[p->window[i].first_site + k];
@@ -437,7 +430,8 @@ static bool renew(struct work *w, uint32_t i, struct dt_plan_point *x)
 
 	if (p->window[i].tactic == DT_TACTIC_PUNNED && !dt_work_claim_again(w, &p->window[i], &at))
 		return false;
-	p->window = dt_work_grow(p, p->window, p->windows, &p->window_room, sizeof(*p->window));
+	p->window = dt_array_grown(p->window, p->windows, &p->window_room, DT_PLAN_ROOM,
+				   sizeof(*p->window), &p->failed);
 	if (p->failed)
 		return false;
 	x->window = (uint32_t)p->windows;

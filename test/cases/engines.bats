@@ -79,6 +79,18 @@ same_rows() {
 		    assert (n, timed, ids) == (r['n'], r['timed'], r['n']), (r, got[r['function']])
 		    assert abs(int(took) - (r['took'] or 0)) <= n + 1, (r, took)
 	P
+	# the texts that arguments point to, as in Chrome's format
+	devtrace export --chrome -o t.json t.db
+	python3 - >wanted <<-'P'
+		import json
+		for e in json.load(open('t.json'))['traceEvents']:
+		    if 'call' in e.get('args', {}): print(json.dumps(e['args']['call']))
+	P
+	duck "SELECT text FROM 't.parquet' WHERE \"ended\" <> 'lost'" | sed 's/^\[//; s/\]$//' | python3 -c 'import json, sys; [print(json.dumps(json.loads(t))) for t in sys.stdin]' | LC_ALL=C sort >got
+	LC_ALL=C sort -o wanted wanted
+	[ "$(grep -c 'oneline' got)" -gt 0 ]
+	LC_ALL=C comm -3 got wanted >differ
+	[ ! -s differ ]
 	# begin_ns is the time of day: within this test
 	[ "$(duck "SELECT count(*)::INT FROM 't.parquet' WHERE abs(begin_ns / 1e9 - $(date +%s)) > 300")" = '[0]' ]
 	[ "$(duck "SELECT count(DISTINCT host)::INT, min(host) FROM 't.parquet'")" = "[1,\"$(uname -n)\"]" ]

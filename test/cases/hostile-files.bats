@@ -368,7 +368,7 @@ equal_records() {
 		walk $t.db
 		devtrace report $t.db >$t.report
 		devtrace calls $t.db >$t.calls
-		for c in perfetto parquet clickhouse; do devtrace export --$c -o $t.$c $t.db; done
+		for c in perfetto parquet clickhouse otlp; do devtrace export --$c -o $t.$c $t.db; done
 	done
 	# a tick is taken for a ns: calls last as many ns as they have ticks
 	for t in fast slow; do
