@@ -118,15 +118,18 @@ static int record(struct live *l, struct dt_error *e)
 		return 0;
 	if (look(l, &recording, e) < 0)
 		return -1;
-	if (l->source->arm) {
-		dt_format(command, sizeof(command), "arm %s", l->source->arm);
+	/* in one write: who sees that the triggers are set may count on it that they are looked at,
+	 * which is while records are written */
+	if (l->source->arm)
+		dt_format(command, sizeof(command), "arm %s%s", l->source->arm,
+			  recording ? "" : "\nstart");
+	else
+		dt_format(command, sizeof(command), "%s", recording ? "" : "start");
+	if (*command)
 		rc = say(l, command, e);
-		l->armed = rc == 0; /* if it was refused, the triggers are somebody else's */
-	}
-	if (rc == 0 && !recording) {
-		l->ours = true;
-		rc = say(l, "start", e);
-	}
+	/* if it was refused, the triggers are somebody else's */
+	l->armed = rc == 0 && l->source->arm;
+	l->ours = rc == 0 && !recording;
 	if (rc == 0)
 		rc = l->source->arm ? dt_client_ask(&l->client, "wait", e) : wait_for_time(l, e);
 	if (rc < 0 && l->client.ended && !dt_making_unwanted()) {

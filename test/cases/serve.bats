@@ -888,6 +888,25 @@ is_armed() { ctl | grep -q '^arm '; }
 	echo trace | talk | arguments | grep -q 3:3
 }
 
+@test "triggers of a request are not set before records are written: an event in between would be lost" {
+	begin_armed
+	ctl trace '7:*' new e
+	ctl trace e on
+	serve -s "$session" --arm '7:1:1 7:2:2'
+	strace -f -qq -o trace -p "$server" -e trace=sendto,sendmsg,write -e inject=sendto,sendmsg,write:delay_enter=100ms 3>&- &
+	started+=($!)
+	attached() { [ "$(awk '/TracerPid/ { print $2 }' /proc/"$server"/status)" != 0 ]; }
+	until_true attached
+	timeout --foreground 60 devtrace fetch -o got.db "$address" 3>&- &
+	talking=$!
+	is_seen() { ctl >seen; grep -q '^arm ' seen; }
+	until_true is_seen
+	grep -q '^start' seen
+	do_it 1 1; do_it 3 3; do_it 2 2
+	wait "$talking"
+	[ "$(devtrace cat got.db | grep -c '^V')" = 3 ]
+}
+
 @test "a session without a file: its log is served, with names" {
 	begin_armed
 	ctl trace work new w
