@@ -89,6 +89,8 @@ static const char record_usage[] =
 	"(devtrace-machines(7))\n"
 	"  -e, --ssh=COMMAND          with --hosts: instead of 'ssh %h': 'docker exec -i %h sh -c'\n"
 	"      --remote=COMMAND       with --hosts: instead of 'devtrace' there\n"
+	"      --push[=PROGRAM]       with --hosts: bring this devtrace there for the time, or PROGRAM,\n"
+	"                             one of 'make static'; --remote is then what starts it ('sudo')\n"
 	"  -f, --follow               PROG may be a script or a test driver: trace each program "
 	"that it\n"
 	"                             runs as if it was named, and wait for what it leaves "
@@ -108,7 +110,9 @@ static const char attach_usage[] =
 	"      --hosts=HOST:PID,...   trace these processes of these machines, and make one trace\n"
 	"                             of all; -o is a folder for it (devtrace-machines(7))\n"
 	"  -e, --ssh=COMMAND          with --hosts: instead of 'ssh %h': 'docker exec -i %h sh -c'\n"
-	"      --remote=COMMAND       with --hosts: instead of 'devtrace' there\n" OPTIONS;
+	"      --remote=COMMAND       with --hosts: instead of 'devtrace' there\n"
+	"      --push[=PROGRAM]       with --hosts: bring this devtrace there for the time, or PROGRAM,\n"
+	"                             one of 'make static'; --remote is then what starts it ('sudo')\n" OPTIONS;
 
 static const char run_usage[] =
 	"usage: devtrace [OPTION]... PROG [ARG]...\n"
@@ -163,7 +167,7 @@ static int trace(struct dt_trace_command *c, int argc, char **argv, const char *
 		return 2;
 	}
 	c->options.keep_old = !c->options.output || strcmp(c->options.output, DEFAULT_FILE) == 0;
-	if (!c->here && (c->hosts || c->by || c->remote))
+	if (!c->here && (c->hosts || c->by || c->remote || c->push))
 		status = dt_trace_hosts(c, argc, argv, first);
 	else
 		status = run(c, argv + first);
@@ -346,9 +350,9 @@ int dt_cmd_run(int argc, char **argv)
 
 	if (first < 0)
 		return first == -1 ? 0 : 2;
-	if (c.hosts || c.by || c.remote) {
+	if (c.hosts || c.by || c.remote || c.push) {
 		fprintf(stderr,
-			"devtrace: --hosts, --ssh and --remote are for 'devtrace record' and "
+			"devtrace: --hosts, --ssh, --remote and --push are for 'devtrace record' and "
 			"'devtrace attach'\n");
 		return 2;
 	}

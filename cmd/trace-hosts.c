@@ -24,6 +24,7 @@
 #include "core/plain.h"
 #include "core/version.h"
 #include "process/now.h"
+#include "remote/push.h"
 #include "remote/there.h"
 
 #define HOSTS	       64
@@ -49,7 +50,9 @@ struct host {
 	char path[4096]; /* of its trace here */
 	int fd;		 /* of that, while it comes; -1 */
 	uint64_t size, bytes, come;
-	int status; /* the program's there */
+	int status;	/* the program's there */
+	size_t pushed;	/* bytes of devtrace itself that have been sent there */
+	uint64_t since; /* ns: when it was started, or has taken some of these last */
 };
 
 struct hosts {
@@ -59,6 +62,7 @@ struct hosts {
 	char word[33];
 	bool terminal, stopped;
 	bool attaches; /* to processes that run there, rather than starting a program */
+	struct dt_push push;
 };
 
 static volatile sig_atomic_t interrupts;
@@ -94,8 +98,9 @@ static void lose_ended(struct host *h)
 			  "the connection broke: %lu of %lu bytes of the trace had come",
 			  (unsigned long)h->come, (unsigned long)h->bytes);
 	else if (was == GREETS && status == 127)
-		dt_format(text, sizeof(text),
-			  "cannot be started there (--remote and -e say how): ");
+		dt_format(text, sizeof(text), "cannot be started there (%s): ",
+			  h->pushed ? "--push=PROGRAM, one of `make static', needs no libraries"
+				    : "--remote and -e say how, --push brings devtrace there");
 	else if (was == GREETS)
 		dt_format(text, sizeof(text), "cannot record (exit status %d)%s", status,
 			  *h->last ? ": " : "");
@@ -312,13 +317,27 @@ static void tell(struct host *h, const char *text)
 		lose(h, "the connection broke", "");
 }
 
+/* Sends more of devtrace itself. */
+static void push(const struct hosts *a, struct host *h)
+{
+	size_t before = h->pushed;
+
+	/* the reason why it is gone comes from there */
+	if (dt_push_send(&a->push, h->there.fd, &h->pushed))
+		h->pushed = a->push.size;
+	if (h->pushed > before)
+		h->since = dt_now_ns();
+}
+
 /* Waits for something, at most a moment, and takes it. */
 static void turn(struct hosts *a)
 {
 	struct pollfd p[2 * HOSTS];
 
 	for (unsigned i = 0; i < a->n; i++) {
-		p[2 * i] = (struct pollfd){a->host[i].there.fd, POLLIN, 0};
+		bool pushes = a->host[i].pushed < a->push.size;
+
+		p[2 * i] = (struct pollfd){a->host[i].there.fd, POLLIN | (pushes ? POLLOUT : 0), 0};
 		p[2 * i + 1] = (struct pollfd){a->host[i].there.said, POLLIN, 0};
 	}
 	if (poll(p, 2 * a->n, 200) <= 0)
@@ -326,7 +345,9 @@ static void turn(struct hosts *a)
 	for (unsigned i = 0; i < a->n; i++) {
 		if (p[2 * i + 1].revents)
 			read_said(&a->host[i]);
-		if (p[2 * i].revents && a->host[i].there.fd >= 0)
+		if (p[2 * i].revents & POLLOUT && a->host[i].there.fd >= 0)
+			push(a, &a->host[i]);
+		if (p[2 * i].revents & ~POLLOUT && a->host[i].there.fd >= 0)
 			read_host(&a->host[i]);
 	}
 }
@@ -334,12 +355,10 @@ static void turn(struct hosts *a)
 /* Waits until each host is ready or has failed. */
 static void gather(struct hosts *a)
 {
-	uint64_t begun = dt_now_ns();
-
 	while (count(a, GREETS) && !interrupts) {
 		turn(a);
-		for (unsigned i = 0; i < a->n && dt_now_ns() - begun > PATIENCE; i++)
-			if (a->host[i].doing == GREETS)
+		for (unsigned i = 0; i < a->n; i++)
+			if (a->host[i].doing == GREETS && dt_now_ns() - a->host[i].since > PATIENCE)
 				lose(&a->host[i], "has not answered within 30 s", "");
 	}
 }
@@ -566,9 +585,14 @@ static void start(struct hosts *a, struct dt_trace_command *c, int argc, char **
 		size_t at;
 
 		dt_format(number, sizeof(number), "%d", n);
-		at = dt_format(text, COMMAND, "exec %s %s --here",
-			       c->remote ? c->remote : "devtrace",
-			       a->attaches ? "attach" : "record");
+		if (a->push.bytes)
+			at = dt_push_command(&a->push, text, 0, COMMAND, c->remote);
+		else
+			at = dt_format(text, COMMAND, "exec %s",
+				       c->remote ? c->remote : "devtrace");
+		at = dt_there_quote(text, at, COMMAND, a->attaches ? "attach" : "record");
+		at = dt_there_quote(text, at, COMMAND, "--here");
+		h->since = dt_now_ns();
 		at = dt_there_quote(text, at, COMMAND, h->name);
 		at = dt_there_quote(text, at, COMMAND, number);
 		for (int k = 1; k <= n; k++)
@@ -601,6 +625,7 @@ int dt_trace_hosts(struct dt_trace_command *c, int argc, char **argv, int option
 	struct sigaction interrupt = {.sa_handler = on_interrupt};
 	static struct hosts a;
 	char *word[HOSTS] = {NULL};
+	struct dt_error e;
 	int status = 0;
 	unsigned n;
 
@@ -610,7 +635,8 @@ int dt_trace_hosts(struct dt_trace_command *c, int argc, char **argv, int option
 	a.terminal = isatty(2);
 	a.attaches = !strcmp(c->name, "attach");
 	if (!c->hosts || (options == argc) != a.attaches)
-		return dt_cmd_fail("%s", !c->hosts    ? "--ssh and --remote are for --hosts"
+		return dt_cmd_fail("%s", !c->hosts    ? "--ssh, --remote and --push are for "
+							"--hosts"
 					 : a.attaches ? "with --hosts, processes are named with "
 							"their hosts: HOST:PID"
 						      : "which program?") +
@@ -624,6 +650,8 @@ int dt_trace_hosts(struct dt_trace_command *c, int argc, char **argv, int option
 			return dt_cmd_fail("which process of %s? Say %s:PID", a.host[i].name,
 					   a.host[i].address) +
 			       1;
+	if (c->push && dt_push_open(&a.push, c->pushed, &e))
+		return dt_cmd_fail("--push: %s", e.text);
 	if (mkdir(a.folder, 0700))
 		return dt_cmd_fail("%s: %s%s", a.folder, strerror(errno),
 				   errno == EEXIST ? ": name another folder by -o" : "");
@@ -636,6 +664,7 @@ int dt_trace_hosts(struct dt_trace_command *c, int argc, char **argv, int option
 	if (!interrupts)
 		begin(&a);
 	record(&a);
+	dt_push_close(&a.push);
 	n = conclude(&a, word);
 	for (unsigned i = 0; i < a.n; i++)
 		status = a.host[i].doing != DONE ? 1 : status ? status : a.host[i].status;

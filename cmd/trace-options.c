@@ -297,6 +297,10 @@ static int take(struct dt_trace_command *c, int opt)
 		return take_budget(c);
 	case 21:
 		return o->sockets = true, 0;
+	case 23:
+		c->push = true;
+		c->pushed = optarg;
+		return 0;
 	case 'd':
 		return c->detach = true, 0;
 	case 'f':
@@ -356,6 +360,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"pong", required_argument, NULL, 16},
 		{"hosts", required_argument, NULL, 19},
 		{"remote", required_argument, NULL, 20},
+		{"push", optional_argument, NULL, 23},
 		{"sockets", no_argument, NULL, 21},
 		{"ssh", required_argument, NULL, 'e'},
 		{"summary", no_argument, NULL, 'c'},

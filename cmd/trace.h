@@ -35,7 +35,9 @@ struct dt_trace_command {
 	/* --hosts: on which machines; -e, --remote: by which command, and which devtrace there;
 	 * NULL: not given */
 	const char *hosts, *by, *remote;
-	bool here; /* started by another machine's --hosts: those three are not meant for this one
+	bool push;	    /* --push was given: devtrace itself is brought there, */
+	const char *pushed; /* or this one; NULL: itself */
+	bool here; /* started by another machine's --hosts: those are not meant for this one
 		    */
 };
 

@@ -117,10 +117,63 @@ nothing_left() {
 	# no devtrace there, no such command, no such host of ssh
 	run timeout 20 "$dt" record --hosts x -e 'sh -c' --remote /nowhere/devtrace -F work "$dir/slow" 2 hello
 	[ "$status" = 1 ]
-	[[ $(of x) == 'devtrace: x: cannot be started there (--remote and -e say how): '*'/nowhere/devtrace: not found' ]]
+	[[ $(of x) == 'devtrace: x: cannot be started there (--remote and -e say how, --push brings devtrace there): '*'/nowhere/devtrace: not found' ]]
 	[ ! -e fleet ]
 	run timeout 20 "$dt" record --hosts no.such.host.invalid,x -e "ssh -o BatchMode=yes" -F work "$dir/slow" 2 hello
 	[[ $(of no.such.host.invalid) == 'devtrace: no.such.host.invalid: cannot record (exit status 255): ssh: '* ]]
+	nothing_left
+}
+
+@test "record --hosts --push: devtrace is brought to hosts that have none, and is gone afterwards" {
+	# no devtrace there; a folder in which nothing may be executed comes first; the home's name has what a shell would take apart
+	mkdir -p "home's \$HOME"
+	cat >bare <<-'S'
+		#!/bin/sh
+		exec env -i PATH=/usr/bin:/bin HOME="$PWD/home's \$HOME" TMPDIR="${NOWHERE:-$PWD/tmp}" sh -c "$2"
+	S
+	chmod +x bare
+	run "$dt" record --hosts x,y -e ./bare --push -F work "$dir/slow" 20 "it's: a  b" 3
+	echo "$output"
+	[ "$status" = 3 ]
+	[ "$(of x)" = "x: x says it's: a  b"$'\n'"devtrace: x: 40 records, 0 lost; exit status 3" ]
+	[ "$(of y)" = "y: y says it's: a  b"$'\n'"devtrace: y: 40 records, 0 lost; exit status 3" ]
+	[ "$("$dt" sql --csv -n fleet/fleet.db 'SELECT host, count(*) FROM calls GROUP BY 1' | tr -d '\r')" = $'x,20\ny,20' ]
+	nothing_left
+	rm -r fleet
+	# another program, by another command; what runs there is what was sent: its file is removed, and not this one
+	cp "$dt" other
+	# programs may not be executed in the first folder
+	mkdir noexec
+	[ "$(id -u)" != 0 ] || mount -t tmpfs -o noexec none noexec
+	NOWHERE=$PWD/noexec run "$dt" record --hosts x -e ./bare --push=./other --remote 'env SAID=yes' -f -F work -F nothing_else sh -c "readlink -f /proc/\$PPID/exe >&2; \$0 2 \$SAID" "$dir/slow"
+	echo "$output"
+	[ -z "$(ls noexec)" ]
+	umount noexec 2>/dev/null || true
+	rmdir noexec
+	there=$(sed -n 's|^x: \(/.*/devtrace-[^/]*\)/devtrace.*|\1|p' <<<"$output")
+	[ -n "$there" ]
+	[ ! -e "$there" ]
+	[[ $(of x) == *'x: x says yes'* ]]
+	[ -e other ]
+	rm -rf fleet
+	nothing_left
+	# a program that is none there: the reason, and nothing is left
+	echo 'no program' >text
+	run "$dt" record --hosts x -e ./bare --push=text -F work "$dir/slow" 2 a
+	echo "$output"
+	[ "$status" = 1 ]
+	[[ $(of x) == *'devtrace: x: cannot be started there (--push=PROGRAM, one of `make static'"'"', needs no libraries): '*'not found'* ]]
+	nothing_left
+	run "$dt" record --hosts x -e ./bare --push=/nonexist true
+	[ "$status" = 1 ]
+	one_line 'devtrace: --push: /nonexist: No such file or directory'
+	run "$dt" record --push true
+	[ "$status" = 2 ]
+	one_line 'devtrace: --ssh, --remote and --push are for --hosts'
+	# one that is killed on the way
+	run "$dt" record --hosts killed -e 'sh -c "head -c 100000 >/dev/null; exit 9" --' --push true
+	[ "$status" = 1 ]
+	[[ $(of killed) == *'devtrace: killed: cannot record (exit status 9)'* ]]
 	nothing_left
 }
 

@@ -45,7 +45,7 @@ for command in $(cat "$work/commands"); do
 	grep -ohE '\{"[a-z0-9][-a-z0-9]+", *(no|required|optional)_argument' "$tables" | sed -E 's/\{"(.*)".*/--\1/' | sort -u >"$work/wanted"
 	# those of "devtrace PROG" only
 	case $command in record | attach) sed -i -E '/^--(summary|failed|fields|units|color)$/d' "$work/wanted" ;; esac
-	case $command in record) sed -i '/^--detach$/d' "$work/wanted" ;; attach) sed -i -E '/^--(follow|hosts|ssh|remote)$/d' "$work/wanted" ;; esac
+	case $command in record) sed -i '/^--detach$/d' "$work/wanted" ;; attach) sed -i -E '/^--(follow|hosts|ssh|remote|push)$/d' "$work/wanted" ;; esac
 	in_bash "devtrace $command --" | sort -u >"$work/got"
 	comm -23 "$work/wanted" "$work/got" | sed "s/^/$command, not offered: /"
 	# those that several commands have in common stand elsewhere: these are tried
