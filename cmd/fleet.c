@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/open.h"
+#include "fleet/skid.h"
 
 /* Gives by how much a host's wall clock was ahead of the reference's, ns, and how far that may be
  * wrong; false: that is not known. */
@@ -116,12 +117,50 @@ static void say_streams(const struct dt_fleet_streams *s)
 			    (unsigned long)s->alike);
 }
 
+struct skids {
+	const struct dt_fleet *fleet;
+	size_t n;
+};
+
+#define SKIDS 8 /* that are printed */
+
+static void print_skid(void *ctx, const struct dt_skid *s)
+{
+	struct skids *k = ctx;
+	const struct dt_fleet *f = k->fleet;
+	char by[40], error[40];
+
+	if (++k->n > SKIDS)
+		return;
+	printf("recording froze on %s, and up to %s later on %s", f->host[s->first].name,
+	       length(by, s->ns, false), f->host[s->last].name);
+	if (s->error == INFINITY)
+		printf(", by clocks of which nothing is known");
+	else if (s->error > 0)
+		printf(" (at most off by %s)", length(error, s->error, false));
+	printf("\n");
+}
+
+/* Says how far apart the recordings of all machines froze. */
+static void print_skids(const struct dt_fleet *f, struct dt_reader **reader)
+{
+	struct skids k = {.fleet = f};
+	struct dt_error e;
+
+	if (dt_fleet_skid(f, reader, print_skid, &k, &e) < 0)
+		dt_cmd_fail("%s", e.text);
+	if (k.n > SKIDS)
+		printf("... and %zu more times\n", k.n - SKIDS);
+}
+
 void dt_fleet_print(const struct dt_fleet *f, struct dt_reader **reader)
 {
 	printf("%-16s %12s  %18s  %14s  %14s  %9s  %s\n", "host", "records", "wall clock ahead",
 	       "at most off by", "likely within", "evidence", "trace");
 	for (uint32_t i = 0; i < f->hosts; i++)
 		print_host(f, reader, i);
+	if (reader)
+		print_skids(f, reader);
 	fflush(stdout);
 	for (size_t i = 0; i < f->breaks; i++)
 		say_break(f, &f->broken[i]);

@@ -175,13 +175,14 @@ static int trace(struct dt_trace_command *c, int argc, char **argv, const char *
 	return status;
 }
 
-static int record(int argc, char **argv, bool here)
+static int record(int argc, char **argv, int news)
 {
-	struct dt_trace_command c = {.name = "record",
-				     .usage = record_usage,
-				     .options = {.policy = DT_WAIT, .output = DEFAULT_FILE},
-				     .summary = true,
-				     .here = here};
+	struct dt_trace_command c = {
+		.name = "record",
+		.usage = record_usage,
+		.options = {.policy = DT_WAIT, .output = DEFAULT_FILE, .news = news},
+		.summary = true,
+		.here = news > 0};
 
 	return trace(&c, argc, argv, "program", dt_trace_program);
 }
@@ -190,7 +191,7 @@ int dt_cmd_record(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "--here"))
 		return dt_trace_here(argc - 1, argv + 1, "record", record);
-	return record(argc, argv, false);
+	return record(argc, argv, 0);
 }
 
 /* Attaches to processes. A session in the background without a file keeps its records in its log;
@@ -210,13 +211,13 @@ static int attach(struct dt_trace_command *c, char **pids)
 	return dt_trace_processes(c, pids);
 }
 
-static int attach_to(int argc, char **argv, bool here)
+static int attach_to(int argc, char **argv, int news)
 {
 	struct dt_trace_command c = {.name = "attach",
 				     .usage = attach_usage,
-				     .options = {.policy = DT_WAIT},
+				     .options = {.policy = DT_WAIT, .news = news},
 				     .summary = true,
-				     .here = here};
+				     .here = news > 0};
 
 	return trace(&c, argc, argv, "process", attach);
 }
@@ -225,7 +226,7 @@ int dt_cmd_attach(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "--here"))
 		return dt_trace_here(argc - 1, argv + 1, "attach", attach_to);
-	return attach_to(argc, argv, false);
+	return attach_to(argc, argv, 0);
 }
 
 /* Paths of the trace that `devtrace PROG' prints and does not keep, and of SQLite's beside it. */

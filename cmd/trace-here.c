@@ -9,6 +9,8 @@
  *	there	go WORD ADDRESS:PORT,...	the word of pings, whom to ask ("-": nobody)
  *	here	size BYTES	now and then, of the trace
  *	there	stop	ends the program: SIGTERM; so does the end of standard input
+ *	here	frozen, unfrozen, over	recording has frozen, goes on, has ended because of --until
+ *	there	freeze, unfreeze, quit	has the session do so, too
  *	here	ended STATUS BYTES, and the bytes of the trace; 0: none
  *
  * All that the program and devtrace print goes to standard error.
@@ -33,21 +35,26 @@
 #include "cmd/temporary.h"
 #include "cmd/trace.h"
 #include "core/version.h"
+#include "session/client.h"
 #include "session/ping.h"
 
 #define TURN_MS	  1000 /* between two lines about the trace's size */
+#define PATIENCE  5    /* ms, while the session does not take commands yet */
 #define ADDRESSES 6
 
 struct here {
 	int pong, pidfd;
-	pid_t pid; /* of the recording */
-	bool told; /* it has been told to end */
+	pid_t pid;		 /* of the recording */
+	bool told;		 /* it has been told to end */
+	int news[2];		 /* a pipe: options.news of the session */
+	char session[64];	 /* its name; "": it takes no commands yet */
+	const char *command_due; /* what it is to be told; NULL: nothing */
 	struct dt_temporary trace;
 	char go[1024];	   /* the line that came */
 	int argc, options; /* of the words, so many are options */
 	char **argv;
 	const char *command;
-	int (*record)(int argc, char **argv, bool here);
+	int (*record)(int argc, char **argv, int news);
 };
 
 /* Binds a socket for pings to any port. Returns the port; 0: there are no pings. */
@@ -145,7 +152,8 @@ static int record(struct here *h, pid_t parent)
 	argv[n++] = "--";
 	for (int i = h->options; i < h->argc; i++)
 		argv[n++] = h->argv[i];
-	status = h->record(n, argv, true);
+	close(h->news[0]);
+	status = h->record(n, argv, h->news[1]);
 	/* nobody is left to remove it */
 	if (getppid() != parent)
 		dt_temporary_remove(&h->trace);
@@ -167,6 +175,7 @@ static int start(struct here *h)
 	}
 	if (null >= 0)
 		close(null);
+	close(h->news[1]);
 	h->pidfd = h->pid > 0 ? pidfd_open(h->pid, 0) : -1;
 	if (h->pidfd >= 0)
 		return 0;
@@ -174,23 +183,75 @@ static int start(struct here *h)
 	return -1;
 }
 
+/* Takes a line of the session's news: what the others have to know is passed on. */
+static void take_news(struct here *h)
+{
+	char line[128];
+	size_t n = 0;
+
+	/* it is written at once, and a line is short */
+	while (n + 1 < sizeof(line) && read(h->news[0], &line[n], 1) == 1 && line[n] != '\n')
+		n++;
+	line[n] = '\0';
+	if (strncmp(line, "session ", 8) == 0) {
+		dt_format(h->session, sizeof(h->session), "%s", line + 8);
+	} else if (n) {
+		printf("%s\n", line);
+		fflush(stdout);
+	} else { /* the session has ended */
+		close(h->news[0]);
+		h->news[0] = -1;
+	}
+}
+
+/* Takes a line from the other end. */
+static void take_command(struct here *h)
+{
+	static const char *const known[] = {"freeze", "unfreeze", "quit"};
+	char line[64];
+
+	if (read_line(line, sizeof(line)))
+		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+			if (strcmp(line, known[i]) == 0) {
+				h->command_due = known[i];
+				return;
+			}
+	h->told = true;
+	kill(h->pid, SIGTERM);
+}
+
+/* Tells the session what it is to be told, if it takes commands yet. */
+static void tell_session(struct here *h)
+{
+	struct dt_client c;
+
+	if (!*h->session || dt_client_open(&c, h->session, NULL) < 0)
+		return;
+	if (dt_client_write(&c, h->command_due, strlen(h->command_due), 0, NULL) == 0)
+		h->command_due = NULL;
+	dt_client_close(&c);
+}
+
 /* Waits until the recording ends, or the other end says so, or is gone. Returns its status. */
 static int watch(struct here *h)
 {
-	struct pollfd p[2] = {{h->pidfd, POLLIN, 0}, {0, POLLIN, 0}};
 	struct stat st;
-	char line[64];
 	int status = 0;
 
 	for (;;) {
-		int n = poll(p, h->told ? 1 : 2, TURN_MS);
+		struct pollfd p[3] = {{h->pidfd, POLLIN, 0},
+				      {h->news[0], POLLIN, 0},
+				      {h->told ? -1 : 0, POLLIN, 0}};
+		int n = poll(p, 3, h->command_due ? PATIENCE : TURN_MS);
 
 		if (n > 0 && p[0].revents)
 			break;
-		if (n > 0 && !h->told && p[1].revents) {
-			read_line(line, sizeof(line));
-			h->told = true;
-			kill(h->pid, SIGTERM);
+		if (n > 0 && p[1].revents)
+			take_news(h);
+		if (n > 0 && p[2].revents)
+			take_command(h);
+		if (h->command_due) {
+			tell_session(h);
 		} else if (n == 0 && stat(h->trace.path, &st) == 0) {
 			printf("size %lld\n", (long long)st.st_size);
 			fflush(stdout);
@@ -221,9 +282,10 @@ static int send_trace(const struct here *h, int status)
 }
 
 int dt_trace_here(int argc, char **argv, const char *command,
-		  int (*run)(int argc, char **argv, bool here))
+		  int (*run)(int argc, char **argv, int news))
 {
-	struct here h = {.pong = -1, .pidfd = -1, .command = command, .record = run};
+	struct here h = {
+		.pong = -1, .pidfd = -1, .news = {-1, -1}, .command = command, .record = run};
 	struct dt_error e;
 	unsigned port;
 	int status = 1;
@@ -242,6 +304,8 @@ int dt_trace_here(int argc, char **argv, const char *command,
 	print_addresses();
 	if (!read_line(h.go, sizeof(h.go)) || strncmp(h.go, "go ", 3))
 		return 1; /* the other end does without this one */
+	if (pipe2(h.news, O_CLOEXEC))
+		return dt_cmd_fail("no pipe: %s", strerror(errno));
 	if (dt_temporary_make(&h.trace, &e))
 		return dt_cmd_fail("%s", e.text);
 	if (start(&h) == 0)

@@ -20,50 +20,15 @@
 
 #include "cmd/commands.h"
 #include "cmd/open.h"
+#include "cmd/trace-hosts-work.h"
 #include "cmd/trace.h"
-#include "core/plain.h"
 #include "core/version.h"
 #include "process/now.h"
-#include "remote/push.h"
-#include "remote/there.h"
 
-#define HOSTS	       64
 #define COMMAND	       65536	    /* bytes of the command for one host */
-#define LINE	       1024	    /* bytes of a line that a host may say */
 #define PATIENCE       30000000000u /* ns until a host has greeted */
 #define TELL	       10000000000u /* ns between lines about the progress, without a terminal */
 #define DEFAULT_FOLDER "fleet"
-
-/* What a host is doing. */
-enum doing { GREETS, READY, RECORDS, SENDS, DONE, FAILED };
-
-struct host {
-	char *name, *address;
-	char *pids; /* of `attach': with '+' between; "": none */
-	struct dt_there there;
-	enum doing doing;
-	char line[LINE], said[LINE]; /* what has come of a line, from its two ends */
-	size_t n_line, n_said;
-	char last[LINE]; /* the last line that it has printed before it was ready */
-	unsigned port;	 /* of pings */
-	char ping[LINE]; /* its addresses with the port: for others */
-	char path[4096]; /* of its trace here */
-	int fd;		 /* of that, while it comes; -1 */
-	uint64_t size, bytes, come;
-	int status;	/* the program's there */
-	size_t pushed;	/* bytes of devtrace itself that have been sent there */
-	uint64_t since; /* ns: when it was started, or has taken some of these last */
-};
-
-struct hosts {
-	struct host host[HOSTS];
-	unsigned n;
-	const char *folder;
-	char word[33];
-	bool terminal, stopped;
-	bool attaches; /* to processes that run there, rather than starting a program */
-	struct dt_push push;
-};
 
 static volatile sig_atomic_t interrupts;
 
@@ -179,6 +144,12 @@ static void take_line(struct host *h, char *line)
 		take_greeting(h, line);
 	else if (h->doing == RECORDS && sscanf(line, "size %lu", &size) == 1)
 		h->size = size;
+	else if (h->doing == RECORDS && strcmp(line, "frozen") == 0)
+		h->news = "freeze\n";
+	else if (h->doing == RECORDS && strcmp(line, "unfrozen") == 0)
+		h->news = "unfreeze\n";
+	else if (h->doing == RECORDS && strcmp(line, "over") == 0)
+		h->news = "quit\n";
 	else if (h->doing == RECORDS)
 		take_end(h, line);
 	else
@@ -317,6 +288,27 @@ static void tell(struct host *h, const char *text)
 		lose(h, "the connection broke", "");
 }
 
+/* Tells the others what has become of a host's recording: theirs is to do the same. What they say
+ * of that themselves is no news. */
+static void spread(struct hosts *a, struct host *from)
+{
+	const char *news = from->news;
+	bool freezes = strcmp(news, "freeze\n") == 0, ends = strcmp(news, "quit\n") == 0;
+
+	from->news = NULL;
+	if (a->over || (!ends && freezes == a->frozen))
+		return;
+	a->over = ends;
+	a->frozen = freezes;
+	fprintf(stderr, "devtrace: %s: %s, and with it the others\n", from->name,
+		ends	  ? "what --until waits for has come: recording ends"
+		: freezes ? "recording is frozen"
+			  : "recording goes on");
+	for (unsigned i = 0; i < a->n; i++)
+		if (&a->host[i] != from && a->host[i].doing == RECORDS)
+			tell(&a->host[i], news);
+}
+
 /* Sends more of devtrace itself. */
 static void push(const struct hosts *a, struct host *h)
 {
@@ -349,6 +341,8 @@ static void turn(struct hosts *a)
 			push(a, &a->host[i]);
 		if (p[2 * i].revents & ~POLLOUT && a->host[i].there.fd >= 0)
 			read_host(&a->host[i]);
+		if (a->host[i].news)
+			spread(a, &a->host[i]);
 	}
 }
 
@@ -503,74 +497,7 @@ static int merge(const struct hosts *a, char **words, unsigned n)
 	return dt_cmd_merge((int)n + 3, argv);
 }
 
-/* ---- what is wanted ---- */
-
-/* Cuts :PID+PID from the end of a host; returns it, without the colon. NULL: that is no PID, which
- * has been reported. */
-static char *cut_pids(char *text)
-{
-	char *colon = strrchr(text, ':');
-
-	if (!colon)
-		return text + strlen(text);
-	*colon = '\0';
-	if (colon[1] && colon[1] != '+' && strspn(colon + 1, "0123456789+") == strlen(colon + 1))
-		return colon + 1;
-	dt_cmd_fail("'%s' of host '%s' is no process's number: say HOST:PID, or HOST:PID+PID",
-		    dt_cmd_plain(colon + 1), text);
-	return NULL;
-}
-
-/* Adds [NAME=]HOST; the name of USER@HOST is HOST. False: reported. */
-static bool add(struct hosts *a, char *text)
-{
-	struct host *h = &a->host[a->n];
-	char *pids = a->attaches ? cut_pids(text) : text + strlen(text);
-	const char *sign = strchr(text, '='), *at;
-
-	if (!pids)
-		return false;
-	if (a->n == HOSTS) {
-		dt_cmd_fail("more than %d hosts", HOSTS);
-		return false;
-	}
-	*h = (struct host){.fd = -1, .there = {.fd = -1, .said = -1}};
-	h->address = strdup(sign ? sign + 1 : text);
-	h->pids = strdup(pids);
-	at = strrchr(text, '@');
-	h->name = sign ? strndup(text, (size_t)(sign - text)) : strdup(at ? at + 1 : text);
-	if (!h->address || !h->name || !h->pids) {
-		dt_cmd_fail("out of memory");
-		return false;
-	}
-	a->n++;
-	if (!*h->name || !*h->address || *h->address == '-' || *h->name == '.' ||
-	    strpbrk(h->name, "/@: =") || !dt_plain_is(h->name)) {
-		dt_cmd_fail("'%s' is no host for --hosts: HOST, or NAME=HOST", dt_cmd_plain(text));
-		return false;
-	}
-	for (unsigned i = 0; i + 1 < a->n; i++)
-		if (!strcmp(a->host[i].name, h->name)) {
-			dt_cmd_fail("two hosts are called '%s': give them names, as NAME=%s",
-				    h->name, h->address);
-			return false;
-		}
-	return dt_format(h->path, sizeof(h->path), "%s/%s.db", a->folder, h->name) <
-	       sizeof(h->path);
-}
-
-static bool parse_hosts(struct hosts *a, const char *list)
-{
-	char *copy = strdup(list), *save = NULL;
-	bool ok = copy != NULL;
-
-	for (char *w = strtok_r(copy, ",", &save); ok && w; w = strtok_r(NULL, ",", &save))
-		ok = add(a, w);
-	free(copy);
-	if (ok && !a->n)
-		dt_cmd_fail("--hosts names no host");
-	return ok && a->n;
-}
+/* ---- the command ---- */
 
 static void start(struct hosts *a, struct dt_trace_command *c, int argc, char **argv, int options)
 {
@@ -643,7 +570,7 @@ int dt_trace_hosts(struct dt_trace_command *c, int argc, char **argv, int option
 		       1;
 	if (c->options.ping || c->options.pong)
 		return dt_cmd_fail("--hosts makes pings itself: not with --ping or --pong") + 1;
-	if (!parse_hosts(&a, c->hosts))
+	if (!dt_hosts_parse(&a, c->hosts))
 		return 2;
 	for (unsigned i = 0; i < a.n && a.attaches && !c->options.kernel; i++)
 		if (!*a.host[i].pids)

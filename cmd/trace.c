@@ -154,8 +154,13 @@ static int serve(struct dt_trace_command *c, struct dt_session *s)
 {
 	struct dt_error e;
 
-	if (dt_server_start(s, c->session, &e) == 0)
+	if (dt_server_start(s, c->session, &e) == 0) {
+		if (c->options.news && c->session)
+			dprintf(c->options.news, "session %s\n", c->session);
+		else if (c->options.news)
+			dprintf(c->options.news, "session %d\n", (int)getpid());
 		return 0;
+	}
 	if (c->session || c->detach)
 		return complain(e.text);
 	if (c->verbose)

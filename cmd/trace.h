@@ -56,9 +56,10 @@ int dt_trace_processes(struct dt_trace_command *c, char **pids);
 int dt_trace_hosts(struct dt_trace_command *c, int argc, char **argv, int options);
 
 /* Is the end of that on one of them. argv: what the command, "record" or "attach", is to do;
- * argv[0] is its name. record: runs it. Returns the exit status. */
+ * argv[0] is its name. record: runs it; news: options.news of its session, to which also
+ * "session NAME" is written when that takes commands. Returns the exit status. */
 int dt_trace_here(int argc, char **argv, const char *command,
-		  int (*record)(int argc, char **argv, bool here));
+		  int (*record)(int argc, char **argv, int news));
 
 /* What both ends have to agree about. */
 #define DT_HOSTS_GREETING "devtrace-host 1 "

@@ -49,6 +49,12 @@ static void fired(struct dt_session *s)
 	pthread_cond_broadcast(&s->asked);
 }
 
+void dt_session_device_news(const struct dt_session *s, const char *line)
+{
+	if (s->options.news > 0 && write(s->options.news, line, strlen(line)) < 0)
+		return;
+}
+
 void dt_session_device_tick(struct dt_session *s)
 {
 	struct dt_shared *first = &s->targets.shared;
@@ -76,6 +82,9 @@ void dt_session_device_tick(struct dt_session *s)
 	waits = state == DT_ARM_ARMED || state == DT_ARM_STARTING;
 	news = frozen && !s->was_frozen && !waits;
 	s->was_frozen = frozen && !waits;
+	if (s->said_frozen != s->was_frozen)
+		dt_session_device_news(s, frozen ? "frozen\n" : "unfrozen\n");
+	s->said_frozen = s->was_frozen;
 	/* looked at without the lock, which the recorder has most of the time */
 	if (!news && __atomic_load_n(&s->frozen, __ATOMIC_RELAXED) == frozen)
 		return;

@@ -64,5 +64,7 @@ int dt_session_device_sync(struct dt_session *s, struct dt_error *e);
 /* Looks whether a trigger or its time limit has stopped recording, and does what follows from that.
  * Called from time to time by the owner thread, without the lock. */
 void dt_session_device_tick(struct dt_session *s);
+/* Writes a line to options.news, if there is such a pipe. Who does not read it misses it. */
+void dt_session_device_news(const struct dt_session *s, const char *line);
 
 #endif

@@ -59,7 +59,10 @@ struct dt_options {
 	 * ADDRESS:PORT; NULL: none */
 	const char *ping, *pong;
 	const char *ping_word; /* that both machines know; NULL: none */
-	uint64_t last_ns;      /* only what was recorded in so long, at the end, is kept; 0: all */
+	/* a pipe to which a line is written when recording freezes ("frozen"), goes on ("unfrozen")
+	 * and ends because of `until' ("over"); 0: none */
+	int news;
+	uint64_t last_ns; /* only what was recorded in so long, at the end, is kept; 0: all */
 	bool follow;   /* trace the programs that it executes, too; then the program itself need not
 			* have anything that can be traced */
 	bool switches; /* record context switches: which thread runs on which core */

@@ -3,6 +3,7 @@
  * The sieve's triggers: what is done at the first call that words mean. Each is a sum that counts
  * such calls (filter/sums.h); when the count is not 0 any more, it acts.
  */
+#include "session/device.h"
 #include "session/sieve-work.h"
 
 #include <errno.h>
@@ -99,6 +100,7 @@ void dt_sieve_act(struct dt_sieve *v, const struct dt_call *c, uint32_t pid)
 		}
 		dt_format(s->results.until, sizeof(s->results.until), "%s", call);
 		atomic_store(&s->quit, true);
+		dt_session_device_news(s, "over\n");
 		dt_shared_bell_ring(&s->targets.shared);
 	}
 }

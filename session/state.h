@@ -258,9 +258,10 @@ struct dt_session {
 	struct dt_program *program; /* programs of the processes that were named; when following, of
 				       all processes */
 	size_t programs, program_room;
-	bool ending;	 /* the session ends: nothing waits for the owner thread any more */
-	bool was_frozen; /* owner thread: whether triggers had frozen recording when last looked at
-			  */
+	bool ending;	  /* the session ends: nothing waits for the owner thread any more */
+	bool said_frozen; /* owner thread: what has been said last to options.news */
+	bool was_frozen;  /* owner thread: whether triggers had frozen recording when last looked at
+			   */
 	uint64_t arm_ticks; /* how long an armed recording lasts from its start event on; 0: without
 			       end */
 	uint64_t confined_at; /* owner thread: ns when we last looked whether processes have

@@ -2,6 +2,7 @@
 # devtrace record --hosts: one command records on several hosts, and makes one trace of all. The hosts are network
 # namespaces of this machine.
 load devtrace
+load wait
 
 setup_file() {
 	export dir
@@ -174,6 +175,101 @@ nothing_left() {
 	run "$dt" record --hosts killed -e 'sh -c "head -c 100000 >/dev/null; exit 9" --' --push true
 	[ "$status" = 1 ]
 	[[ $(of killed) == *'devtrace: killed: cannot record (exit status 9)'* ]]
+	nothing_left
+}
+
+# one that ticks each ms, and says which tick it has come to when a file is there
+ticking() {
+	[ -e tick ] || gcc -O1 -g -o tick -x c - <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		__attribute__((noinline)) int tick(int n) { __asm__ volatile("" : "+r"(n)); return n + 1; }
+		int main(int argc, char **argv)
+		{
+			int n = 0;
+			for (int most = atoi(argv[1]); n < most; usleep(1000))
+				n = tick(n);
+			printf("%d ticks\n", n);
+			return 0;
+		}
+	C
+}
+
+# the sessions that run here
+sessions() { "$dt" list | cut -f1; }
+
+@test "record --hosts: a freeze on one host is one on all; how far apart is said" {
+	ticking
+	mkdir -p runtime
+	# of three tries: a busy machine may let a host wait
+	for try in 1 2 3; do
+		rm -rf fleet
+		XDG_RUNTIME_DIR=$PWD/runtime "$dt" record --hosts x,y,z -e 'sh -c' --remote "$dt" -F tick ./tick 6000 >said 2>&1 3>&- &
+		pid=$!
+		export XDG_RUNTIME_DIR=$PWD/runtime
+		three() { [ "$(sessions | wc -l)" = 3 ]; }
+		until_true three
+		frozen() { for s in $(sessions); do "$dt" ctl -s "$s" | grep -qx "$1" || return 1; done; }
+		one=$(sessions | head -1) other=$(sessions | tail -1)
+		until "$dt" ctl -s "$one" | grep -q 'trace +tick'; do sleep 0.05; done
+		sleep 0.3
+		"$dt" ctl -s "$one" freeze
+		until_true frozen freeze
+		sleep 0.5
+		# by another one
+		"$dt" ctl -s "$other" unfreeze
+		thawed() { for s in $(sessions); do [ -z "$("$dt" ctl -s "$s" | grep -x freeze)" ] || return 1; done; }
+		until_true thawed
+		# and again
+		"$dt" ctl -s "$other" freeze
+		until_true frozen freeze
+		kill -TERM $pid
+		wait $pid || true
+		cat said
+		grep -q 'devtrace: [xyz]: recording is frozen, and with it the others' said
+		grep -q 'devtrace: [xyz]: recording goes on, and with it the others' said
+		for h in x y z; do
+			sqlite3 fleet/$h.db "SELECT begin_ticks FROM pause WHERE why='frozen' ORDER BY 1" >$h.froze
+			[ "$(wc -l <$h.froze)" = 2 ]
+			# nothing in between
+			[ "$("$dt" sql --csv -n fleet/$h.db "SELECT count(*) FROM calls, pauses WHERE calls.begin > pauses.begin AND calls.begin < pauses.\"end\"" | tr -d '\r')" = 0 ]
+			"$dt" check fleet/$h.db
+		done
+		# one clock here: what is said is what the files have
+		python3 - <<-'P' && break
+			import re, sys
+			froze = [[int(x) for x in open(h + '.froze')] for h in 'xyz']
+			said = re.findall(r'recording froze on [xyz], and up to ([0-9.]+) (us|ms|s) later on [xyz]$', open('said').read(), re.M)
+			assert len(said) == 2, said
+			import subprocess
+			hz = float(subprocess.run(['sqlite3', 'fleet/x.db', "SELECT (max(ticks)-min(ticks))*1e9/(max(monotonic_ns)-min(monotonic_ns)) FROM clock"], capture_output=True, text=True).stdout)
+			late = False
+			for (n, unit), k in zip(said, range(2)):
+			    ns = float(n) * {'us': 1e3, 'ms': 1e6, 's': 1e9}[unit]
+			    ticks = [f[k] for f in froze]
+			    really = (max(ticks) - min(ticks)) / hz * 1e9
+			    assert abs(ns - really) < 2e3, (ns, really)
+			    late |= really > 20e6
+			sys.exit(late)
+		P
+		[ $try -lt 3 ]
+	done
+	nothing_left
+}
+
+@test "record --hosts: what --until waits for ends recording on all hosts, and no program" {
+	ticking
+	run "$dt" record --hosts x,y -e 'sh -c' --remote "$dt" -f -F 'tick' --until 'tick arg1=300' sh -c '[ $DEVTRACE_HOST = y ] || sleep 0.2; exec ./tick 3000'
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ $output == *'devtrace: y: what --until waits for has come: recording ends, and with it the others'* ]]
+	[ "$(grep -c ': 3000 ticks$' <<<"$output")" = 2 ]
+	calls() { "$dt" sql --csv -n fleet/$1.db "SELECT count(*) FROM calls WHERE function = 'tick'" | tr -d '\r'; }
+	# some are recorded after it, but not all
+	[ "$(calls y)" -ge 300 ]
+	[ "$(calls y)" -lt 2500 ]
+	[ "$(calls x)" -lt 2500 ]
 	nothing_left
 }
 
