@@ -56,6 +56,35 @@ static int print(struct calls *k, uint32_t hosts, struct dt_fleet_merge *m)
 	return status;
 }
 
+static bool has_thread(const struct dt_reader *r, uint32_t number)
+{
+	size_t n;
+	const struct dt_thread_info *t = dt_reader_threads(r, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (dt_reader_number(r, t[i].tid) == number)
+			return true;
+	return false;
+}
+
+/* Says which threads no host has; returns whether there is one. */
+static bool unmet_thread(const struct calls *k, uint32_t hosts, struct dt_reader **reader)
+{
+	bool unmet = false;
+
+	for (size_t i = 0; i < k->threads; i++) {
+		uint32_t h = 0;
+
+		while (h < hosts && !has_thread(reader[h], k->thread[i]))
+			h++;
+		if (h < hosts)
+			continue;
+		unmet = true;
+		dt_cmd_fail("--thread %u: no host of the fleet has such a thread", k->thread[i]);
+	}
+	return unmet;
+}
+
 int dt_calls_fleet(struct calls *options, const char *path)
 {
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
@@ -67,9 +96,9 @@ int dt_calls_fleet(struct calls *options, const char *path)
 	uint32_t begun = 0;
 	int status;
 
-	if (options->fields.list.chosen || options->last.most || options->threads) {
-		dt_cmd_fail("%s: of a fleet there are the usual lines, and --json: --fields, "
-			    "--last and --thread are of one machine's trace: say %s@HOST",
+	if (options->fields.list.chosen || options->last.most) {
+		dt_cmd_fail("%s: of a fleet there are the usual lines, and --json: --fields and "
+			    "--last are of one machine's trace: say %s@HOST",
 			    path, path);
 		return 2;
 	}
@@ -80,6 +109,8 @@ int dt_calls_fleet(struct calls *options, const char *path)
 		if (strlen(f->host[i].name) > LONGEST)
 			f->host[i].name[LONGEST] = '\0';
 	status = dt_fleet_merge_begin(&m, f, reader, &options->when, false);
+	if (!status && unmet_thread(options, f->hosts, reader))
+		status = 1;
 	k = calloc(f->hosts, sizeof(*k));
 	if (!k && !status)
 		status = dt_cmd_fail("out of memory");

@@ -272,7 +272,8 @@ int dt_calls_begin(struct calls *k, struct dt_reader_range *range)
 		return 2;
 	if (k->filter_text)
 		dt_cmd_unmet_filter(k->reader, k->choice.filter);
-	if (dt_cmd_unmet_threads(k->reader, k->thread, k->threads))
+	/* of a fleet, another host may have it */
+	if (!k->host && dt_cmd_unmet_threads(k->reader, k->thread, k->threads))
 		return 1;
 	if (k->filter_text && k->subtract && dt_cmd_filter_has_text(k->choice.filter))
 		return 2;

@@ -199,9 +199,27 @@ for n in map(json.loads, sys.stdin):
 	"$dt" merge --one one.db made/fleet.db
 	"$dt" report --by host,function one.db | awk '/alpha|beta/ { print $(NF - 1), $NF, $3 }' | sort >got
 	"$dt" report --by host,function made/fleet.db | awk '/alpha|beta/ { print $(NF - 1), $NF, $3 }' | sort | diff - got
-	run "$dt" calls --thread 1 made/fleet.db
+	run "$dt" calls --fields since made/fleet.db
 	[ "$status" = 2 ]
 	one_line 'say made/fleet.db@HOST'
+	# threads, by their numbers, of all hosts: the lines that have them
+	run "$dt" calls --thread 999999 --thread 999998 made/fleet.db
+	[ "$status" = 1 ]
+	[ "${lines[0]}" = 'devtrace: --thread 999999: no host of the fleet has such a thread' ]
+	[ "${lines[1]}" = 'devtrace: --thread 999998: no host of the fleet has such a thread' ]
+	"$dt" calls --json made/fleet.db >all.json
+	for t in $(python3 -c 'import json; print(*sorted({l["thread"] for l in map(json.loads, open("all.json")) if l["type"] == "call"}))'); do
+		"$dt" calls --json --thread "$t" made/fleet.db >got.json
+		# calls are numbered among those of this thread
+		python3 - "$t" <<-'P'
+			import json, sys
+			def calls(path): return [{k: v for k, v in l.items() if k not in ("id", "parent")} for l in map(json.loads, open(path)) if l["type"] == "call" and l["thread"] == int(sys.argv[1])]
+			got, want = calls("got.json"), calls("all.json")
+			assert len(got) == len(want) > 0 and all(a == b for a, b in zip(got, want)), (len(got), len(want))
+			assert len(got) == sum(json.loads(l)["type"] == "call" for l in open("got.json"))
+		P
+	done
+	rm -f all.json got.json
 	rm -f one.db*
 }
 
