@@ -83,6 +83,10 @@ def windows(fleet):
         with open(f'/proc/{p.pid}/status') as f:
             peak = int(re.search(r'VmHWM:\s+(\d+)', f.read())[1]) / 1024
         print(f'{"view, until all is summed up":28} {time.monotonic() - begun:8.2f} s, {peak:.0f} MB', flush=True)
+        def used():
+            with open(f'/proc/{p.pid}/stat') as f:
+                return sum(map(int, f.read().rpartition(')')[2].split()[11:13])) / os.sysconf('SC_CLK_TCK')
+        begun = used()
         length, took, tracks = trace['length'], [], ','.join(str(t['track']) for t in trace['tracks'])
         for n in range(200):
             width = length // 4 ** random.randrange(0, 10)
@@ -91,7 +95,8 @@ def windows(fleet):
             urllib.request.urlopen(f'{url}get/window?from={at}&to={at + width}&cells=1600&tracks={tracks}').read()
             took.append(time.monotonic() - before)
         took.sort()
-        print(f'{"a window, of 200":28} median {took[100] * 1000:.1f} ms, worst of 95 % {took[189] * 1000:.1f} ms, worst {took[-1] * 1000:.1f} ms')
+        print(f'{"a window, of 200":28} median {took[100] * 1000:.1f} ms, worst of 95 % {took[189] * 1000:.1f} ms, worst {took[-1] * 1000:.1f} ms, '
+              f'{(used() - begun) * 5:.1f} ms of processors each')
     finally:
         p.terminate()
         p.wait()
