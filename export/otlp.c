@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "core/digits.h"
 #include "core/version.h"
 #include "export/contexts.h"
 #include "filter/failures.h"
@@ -46,7 +47,22 @@ struct writing {
 	struct dt_hosts hosts;
 };
 
+/* Adds text that is JSON as it stands; most of a span is, so it is not left to printf(). */
+static inline void put(struct dt_json *t, const char *s)
+{
+	dt_json_bytes(t, s, strlen(s));
+}
+
 /* ---- numbers ---- */
+
+/* Adds 16 hexadecimal digits. */
+static void put_hex(struct dt_json *t, uint64_t x)
+{
+	char text[17];
+
+	dt_field(text, x);
+	dt_json_bytes(t, text + 1, 16);
+}
 
 /* Mixes a number so that different ones stay different (the last step of SplitMix64: Steele, Lea,
  * Flood, OOPSLA 2014). */
@@ -82,7 +98,7 @@ static void put_span_id(struct dt_json *t, const struct writing *w, uint64_t cal
 	uint64_t id = mix(w->seed ^ call);
 
 	/* only one call can get 0 */
-	dt_json_print(t, "%016lx", (unsigned long)(id ? id : mix(w->seed ^ UINT64_MAX)));
+	put_hex(t, id ? id : mix(w->seed ^ UINT64_MAX));
 }
 
 /* What stands for a process where calls have numbers. */
@@ -96,20 +112,23 @@ static uint64_t process_number(uint32_t pid)
 static void put_trace_id(struct dt_json *t, const struct writing *w,
 			 const struct dt_span_context *span, uint64_t root)
 {
-	if (span)
-		dt_json_print(t, "%s", span->trace);
-	else
-		dt_json_print(t, "%016lx%016lx", (unsigned long)(mix(mix(w->seed) ^ root) | 1),
-			      (unsigned long)mix(~w->seed ^ root));
+	if (span) {
+		put(t, span->trace);
+		return;
+	}
+	put_hex(t, mix(mix(w->seed) ^ root) | 1);
+	put_hex(t, mix(~w->seed ^ root));
 }
 
 /* ---- lines ---- */
 
 static void put_text_attribute(struct dt_json *t, const char *key, const char *s, size_t n)
 {
-	dt_json_print(t, "{\"key\":\"%s\",\"value\":{\"stringValue\":", key);
+	put(t, "{\"key\":\"");
+	put(t, key);
+	put(t, "\",\"value\":{\"stringValue\":");
 	dt_json_string_of(t, s, n);
-	dt_json_print(t, "}}");
+	put(t, "}}");
 }
 
 static void put_number_attribute(struct dt_json *t, const char *key, uint64_t n)
@@ -147,21 +166,21 @@ static void put_resource(struct writing *w, const struct line *l)
 		name = "unknown_service"; /* OpenTelemetry's name for it */
 		n = strlen(name);
 	}
-	dt_json_print(t, "{\"attributes\":[");
+	put(t, "{\"attributes\":[");
 	put_text_attribute(t, "service.name", name, n);
 	if (l->host && *l->host) {
-		dt_json_print(t, ",");
+		put(t, ",");
 		put_text_attribute(t, "host.name", l->host, strlen(l->host));
 	}
 	if (p) {
-		dt_json_print(t, ",");
+		put(t, ",");
 		put_number_attribute(t, "process.pid", dt_reader_number(w->r, l->process));
 	}
 	if (p && *p->cmdline) {
-		dt_json_print(t, ",");
+		put(t, ",");
 		put_text_attribute(t, "process.command_line", p->cmdline, strlen(p->cmdline));
 	}
-	dt_json_print(t, "]}");
+	put(t, "]}");
 }
 
 /* Writes a line; false: there is no memory for it, or it can not be written. */
@@ -172,10 +191,9 @@ static bool end_line(struct writing *w, struct line *l)
 	if (!l->n)
 		return true;
 	w->head.bytes.n = 0;
-	dt_json_print(&w->head, "{\"resourceSpans\":[{\"resource\":");
+	put(&w->head, "{\"resourceSpans\":[{\"resource\":");
 	put_resource(w, l);
-	dt_json_print(&w->head,
-		      ",\"scopeSpans\":[{\"scope\":{\"name\":\"devtrace\",\"version\":\"" DT_VERSION
+	put(&w->head, ",\"scopeSpans\":[{\"scope\":{\"name\":\"devtrace\",\"version\":\"" DT_VERSION
 		      "\"},\"spans\":[");
 	ok = !w->head.failed && !l->spans.failed;
 	if (ok) {
@@ -230,21 +248,21 @@ static void put_ids(struct writing *w, const struct dt_row *row, const struct dt
 	/* calls without a number count down from the greatest one */
 	uint64_t call = row->call ? row->call : UINT64_MAX - ++w->nameless;
 
-	dt_json_print(t, "{\"traceId\":\"");
+	put(t, "{\"traceId\":\"");
 	put_trace_id(t, w, k->span, w->contexts.chosen && !k->root ? call : k->root);
-	dt_json_print(t, "\",\"spanId\":\"");
+	put(t, "\",\"spanId\":\"");
 	put_span_id(t, w, call);
-	dt_json_print(t, "\"");
+	put(t, "\"");
 	if (k->inside) {
-		dt_json_print(t, ",\"parentSpanId\":\"");
+		put(t, ",\"parentSpanId\":\"");
 		put_span_id(t, w, k->caller);
-		dt_json_print(t, "\"");
+		put(t, "\"");
 	} else if (k->span) {
 		dt_json_print(t, ",\"parentSpanId\":\"%s\"", k->span->span);
 	} else if (!k->caller && w->at->process && !w->contexts.chosen) {
-		dt_json_print(t, ",\"parentSpanId\":\"");
+		put(t, ",\"parentSpanId\":\"");
 		put_span_id(t, w, process_number(w->at->process));
-		dt_json_print(t, "\"");
+		put(t, "\"");
 	}
 }
 
@@ -265,16 +283,16 @@ static void put_links(struct writing *w, const struct dt_call_context *k)
 	if (k->caller && !k->inside) {
 		put_link(w, &any);
 		put_trace_id(t, w, k->caller_span, k->caller_root);
-		dt_json_print(t, "\",\"spanId\":\"");
+		put(t, "\",\"spanId\":\"");
 		put_span_id(t, w, k->caller);
-		dt_json_print(t, "\"}");
+		put(t, "\"}");
 	}
 	if (k->carried) {
 		put_link(w, &any);
 		dt_json_print(t, "%s\",\"spanId\":\"%s\"}", k->carried->trace, k->carried->span);
 	}
 	if (any)
-		dt_json_print(t, "]");
+		put(t, "]");
 }
 
 /* Adds the values, and what is known of the time. */
@@ -282,32 +300,32 @@ static void put_attributes(struct writing *w, const struct dt_row *row)
 {
 	struct dt_json *t = &w->at->spans;
 
-	dt_json_print(t, ",\"attributes\":[");
+	put(t, ",\"attributes\":[");
 	put_text_attribute(t, "code.function.name", row->function->text, row->function->n);
 	if (row->module->n) {
-		dt_json_print(t, ",");
+		put(t, ",");
 		put_text_attribute(t, "devtrace.module", row->module->text, row->module->n);
 	}
 	if (row->thread) {
-		dt_json_print(t, ",");
+		put(t, ",");
 		put_number_attribute(t, "thread.id", row->thread);
 	}
 	if (row->text_n) {
-		dt_json_print(t, ",");
+		put(t, ",");
 		put_text_attribute(t, "devtrace.call", row->text, row->text_n);
 	}
 	if (row->timed)
 		dt_json_print(t, ",{\"key\":\"devtrace.self_ns\",\"value\":{\"doubleValue\":%.1f}}",
 			      row->self);
-	dt_json_print(t, ",");
+	put(t, ",");
 	put_text_attribute(t, "devtrace.ended", row->ended->text, row->ended->n);
 	if (row->bounded) {
-		dt_json_print(t, ",");
+		put(t, ",");
 		put_number_attribute(t, "devtrace.early_ns", row->early);
-		dt_json_print(t, ",");
+		put(t, ",");
 		put_number_attribute(t, "devtrace.late_ns", row->late);
 	}
-	dt_json_print(t, "]");
+	put(t, "]");
 }
 
 /* Says whether the call failed, and why. */
@@ -323,7 +341,7 @@ static void put_status(struct writing *w, const struct dt_row *row)
 	dt_json_print(&w->at->spans, ",\"status\":{\"code\":%d", CODE_ERROR);
 	if (name)
 		dt_json_print(&w->at->spans, ",\"message\":\"%s\"", name);
-	dt_json_print(&w->at->spans, "}");
+	put(&w->at->spans, "}");
 }
 
 static void put_span(struct writing *w, const struct dt_row *row, const struct dt_call_context *k)
@@ -333,7 +351,7 @@ static void put_span(struct writing *w, const struct dt_row *row, const struct d
 
 	dt_json_bytes(t, ",", w->at->n != 0);
 	put_ids(w, row, k);
-	dt_json_print(t, ",\"name\":");
+	put(t, ",\"name\":");
 	dt_json_string_of(t, row->function->text, row->function->n);
 	dt_json_print(t, ",\"kind\":%d,\"startTimeUnixNano\":\"%ld\",\"endTimeUnixNano\":\"%ld\"",
 		      k->span && !k->inside ? KIND_SERVER : KIND_INTERNAL, (long)row->begin,
@@ -341,7 +359,7 @@ static void put_span(struct writing *w, const struct dt_row *row, const struct d
 	put_attributes(w, row);
 	put_links(w, k);
 	put_status(w, row);
-	dt_json_print(t, "}");
+	put(t, "}");
 	w->at->n++;
 }
 
@@ -394,12 +412,12 @@ static void put_process(struct writing *w, const struct dt_process_info *p, uint
 	int64_t from = dt_rows_when(w->r, p->begin_ticks);
 	int64_t to = dt_rows_when(w->r, p->end_ticks ? p->end_ticks : end);
 
-	dt_json_print(t, "{\"traceId\":\"");
+	put(t, "{\"traceId\":\"");
 	put_trace_id(t, w, NULL, 0);
-	dt_json_print(t, "\",\"spanId\":\"");
+	put(t, "\",\"spanId\":\"");
 	put_span_id(t, w, process_number(p->pid));
 	if (dt_reader_process(w->r, p->ppid)) {
-		dt_json_print(t, "\",\"parentSpanId\":\"");
+		put(t, "\",\"parentSpanId\":\"");
 		put_span_id(t, w, process_number(p->ppid));
 	}
 	dt_json_print(t, "\",\"name\":\"process\",\"kind\":%d,\"startTimeUnixNano\":\"%ld\"",
@@ -407,7 +425,7 @@ static void put_process(struct writing *w, const struct dt_process_info *p, uint
 	dt_json_print(t, ",\"endTimeUnixNano\":\"%ld\"", (long)(to > from ? to : from));
 	if (p->status >= 0)
 		put_exit(t, p->status);
-	dt_json_print(t, "}");
+	put(t, "}");
 	w->at->n = 1;
 }
 
