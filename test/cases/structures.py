@@ -62,9 +62,8 @@ class Made:
         members = []
         for k in range(rng.choice([1, 1, 2, 2, 2, 3, 4, 6])):
             t = rng.choice(few)
-            if self.types and rng.random() < 0.15:
+            if self.types and rng.random() < 0.15 and not (self.cxx and kind == 'union'):
                 t = rng.choice(self.types)
-                t = rng.choice(few) if self.cxx and (t.owned or t.base) and kind == 'union' else t
             n = rng.randrange(1, 4) if rng.random() < 0.15 else 0
             bits = rng.randrange(1, 9 * {'int': 3, 'long': 5}.get(t.name, 0) + 1) if t.name in ('int', 'long') and not n and rng.random() < 0.25 else 0
             members.append((f'm{k}', t, n, bits))
