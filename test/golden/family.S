@@ -164,7 +164,10 @@
 	call work
 	xor %edi, %edi
 	call leave
-3:	ret
+3:	xor %eax, %eax			# whether it has waited or not
+	xor %esi, %esi
+	xor %ecx, %ecx
+	ret
 	ends thread
 
 	function handler		# handler(signal)
