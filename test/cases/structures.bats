@@ -39,3 +39,28 @@ shown() {
 	shown $RANDOM g++ -O1 -x c++
 	shown $RANDOM clang++ -O0 -x c++
 }
+
+@test "pointers to members, and references: numbers of one and two words" {
+	local compiler
+	cat >"$dir/m.cc" <<-'C'
+		struct A { long a, b; void g(int) {} };
+		__attribute__((noinline)) long A::*take(long A::*p, void (A::*q)(int), long mid, decltype(nullptr) n, int &r, int &&s, long after)
+		{
+			__asm__ volatile("" : : "m"(p), "m"(q), "m"(mid), "m"(after), "m"(n), "m"(r), "m"(s));
+			return p;
+		}
+		int main()
+		{
+			int x = 5;
+			return !take(&A::b, &A::g, 7, nullptr, x, 6, 9);
+		}
+	C
+	for compiler in 'g++ -O1' 'clang++ -O0'; do
+		$compiler -g -w -o "$dir/m" "$dir/m.cc"
+		run "$dt" -A take "$dir/m"
+		[[ $output =~ take\(p=0x8,\ q=0x0:0x[0-9a-f]+,\ mid=7,\ n=0x0,\ r=0x7f[0-9a-f]+,\ s=0x7f[0-9a-f]+,\ after=9\)\ =\ 0x8 ]] || {
+			echo "$compiler: $output"
+			false
+		}
+	done
+}
