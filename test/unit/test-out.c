@@ -100,7 +100,7 @@ static void begin(uint64_t with)
 	wants = 0;
 	memset(&made, 0, offsetof(struct dt_out, buffer));
 	memset(made.guard, 0x5a, GUARD);
-	for (size_t i = 0; i < sizeof(text); i++)
+	for (size_t i = sizeof(text); !text[0] && i--;)
 		text[i] = (char)('A' + any(58));
 }
 
