@@ -64,3 +64,30 @@ shown() {
 		}
 	done
 }
+
+@test "values of enumerations have the sign of the type below them" {
+	local compiler
+	cat >"$dir/e.cc" <<-'C'
+		enum class S : signed char { ONE = 1 };
+		enum class U : unsigned char { ONE = 1 };
+		enum class L : long { ONE = 1 };
+		enum class M : unsigned long { ONE = 1 };
+		__attribute__((noinline)) U take(S s, U u, L l, M m)
+		{
+			__asm__ volatile("" : : "m"(s), "m"(u), "m"(l), "m"(m));
+			return u;
+		}
+		int main()
+		{
+			return take((S)-56, (U)200, (L)-2, (M)-2) != (U)200;
+		}
+	C
+	for compiler in 'g++ -O1' 'clang++ -O1' 'clang++ -gdwarf-4 -O0'; do
+		$compiler -g -w -o "$dir/e" "$dir/e.cc"
+		run "$dt" -A take "$dir/e"
+		[[ $output == *"take(s=-56, u=200, l=-2, m=18446744073709551614) = 200"* ]] || {
+			echo "$compiler: $output"
+			false
+		}
+	done
+}
