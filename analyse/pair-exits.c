@@ -97,7 +97,8 @@ static bool can_move(const struct dt_pair *p, const struct dt_thread_stack *t,
  * Returns the index of the frame, on the current segment, that ends by an exit at an sp at which no
  * frame is: its function has moved its return address. V8's functions take their arguments off the
  * stack, or push some and jump on, or leave a frame to whoever called them; libc's resolver of
- * names jumps on when it has taken off two words that were pushed for it. -1: there is none.
+ * names jumps on when it has taken off two words that were pushed for it; functions of GMP save
+ * registers and jump into the middle of another one. -1: there is none.
  *
  * The exit is not that of an earlier call whose entry was not recorded if all are within a call
  * that was: the earlier one would have begun within it, too.
@@ -122,7 +123,8 @@ static int64_t moved(const struct dt_pair *p, const struct dt_thread_stack *t, u
 	f = i >= 0 && i < s->n ? &s->frame[i] : NULL;
 	if (!f || f->call.function != fact->function || !can_move(p, t, f, sp))
 		return -1;
-	if (fact->tail && sp > f->call.sp && sp - f->call.sp <= 16 && i == s->n - 1)
+	/* an earlier call can not be open below one that has begun after it */
+	if (fact->tail && i == s->n - 1 && (sp < f->call.sp || sp - f->call.sp <= 16))
 		return i;
 	around = i ? f - 1 : dt_pair_below(s) >= 0 ? &s->below->frame[dt_pair_below(s)] : NULL;
 	return around && around->losses == t->losses ? i : -1;

@@ -254,9 +254,12 @@ static void assign_places(struct signature *s)
 	const struct dt_type *r = &s->result;
 	int stack = 8; /* above the return address */
 	int integers = r->reference || r->class[0] == DT_CLASS_MEMORY, vectors = 0;
+	bool unsure = false; /* there may be fewer vectors than that */
 
-	if (r->class[0] == DT_CLASS_UNKNOWN)
-		return; /* there may be a hidden first parameter */
+	/* there may be a hidden first parameter: gcc returns a wide vector in memory in code that
+	 * is not compiled for wide registers */
+	if (r->class[0] == DT_CLASS_UNKNOWN || (!r->reference && r->wide))
+		return;
 	for (int i = 0; i < s->n; i++) {
 		struct parameter *p = &s->p[i];
 		int want_i = p->type.reference ? 1 : count_class(&p->type, DT_CLASS_INTEGER);
@@ -266,11 +269,19 @@ static void assign_places(struct signature *s)
 			return; /* the places of the parameters after it are not known either */
 		if ((!p->type.reference && by_memory(&p->type)) ||
 		    integers + want_i > INTEGER_REGISTERS || vectors + want_v > VECTOR_REGISTERS) {
+			if (unsure && want_v && integers + want_i <= INTEGER_REGISTERS)
+				return; /* it may be in registers after all */
 			/* it is wholly on the stack, and takes no register */
 			assign_stack(p, &stack);
 			continue;
 		}
-		assign_pieces(p, integers, vectors);
+		if (!p->type.reference && p->type.wide) {
+			/* in code that is not compiled for wide registers it is on the stack */
+			unsure = true;
+			stack = 0;
+		}
+		if (!want_v || !unsure)
+			assign_pieces(p, integers, vectors);
 		if (!want_v)
 			for (int k = 0; k < want_i; k++)
 				p->place[k] = integers + k;

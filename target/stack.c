@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "target/stack.h"
+#include "target/calls.h"
 #include "target/memory.h"
 
 #define WORDS (DT_PIECE / 8)
@@ -33,6 +34,19 @@ bool dt_stack_is_first(const struct text *t, uint64_t address, uint64_t n)
 	return end && address >= (uint64_t)t && address < end && end - address >= n;
 }
 
+/* Returns where the thread block of this thread is; 0: it has none, or that can not be asked. It is
+ * asked for, since what a thread reads there is no address if a program has made it by itself. */
+static uint64_t thread_block(void)
+{
+	bool counted = dt_calling_begin();
+	uint64_t at = 0;
+
+	if (!dt_is_confined() && !dt_is_strict() && dt_own_thread_pointer_ask(&at) < 0)
+		at = 0;
+	dt_calling_end(counted);
+	return at;
+}
+
 /* Returns how much of what is wanted there can be. What a thread of libc's has above its thread
  * block is not its stack. */
 static uint64_t limited(uint64_t address, uint64_t wanted)
@@ -40,7 +54,7 @@ static uint64_t limited(uint64_t address, uint64_t wanted)
 	uint64_t end = end_of_first(address);
 
 	if (!end)
-		end = dt_own_thread_pointer();
+		end = thread_block();
 	return end > address && end - address < wanted ? end - address : wanted;
 }
 

@@ -345,3 +345,14 @@ TEXT
 	devtrace calls t.db >out
 	[ "$(grep -c 'event 0x[1-5]\|message sent\|\* hidden' out)" = 7 ]
 }
+
+@test "threads that change between stacks, by chance: each call is the one that was made" {
+	local seed
+	for seed in 1 2 3 $RANDOM $RANDOM $RANDOM $RANDOM $RANDOM; do
+		"$BATS_TEST_DIRNAME/stacks.py" make "$seed" >made
+		writetrace s.db <made
+		devtrace sql -c -n s.db "SELECT thread || '|' || function || '|' || begin_ticks || '|' || end_ticks FROM calls WHERE ended = 'returned'" |
+			tr -d '\r"' >got
+		"$BATS_TEST_DIRNAME/stacks.py" check "$seed" <got || { echo "seed $seed"; false; }
+	done
+}

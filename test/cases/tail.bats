@@ -379,3 +379,47 @@ jumps_known() {
 	diff -u want got
 	devtrace check t.db
 }
+
+@test "a function that saves registers and jumps into the middle of another one is no exit without an entry" {
+	cat >into.S <<-'S'
+		.text
+		.p2align 4
+		.globl carry
+		.type carry, @function
+		carry: push %rbx
+			push %rbp
+			lea 1(%rdi), %rbx
+			nopl 0(%rax)
+			jmp middle
+			.size carry, . - carry
+		.p2align 4
+		.globl plain
+		.type plain, @function
+		plain: push %rbx
+			push %rbp
+			mov %rdi, %rbx
+			nopl 0(%rax)
+		middle: mov %rbx, %rax
+			shl $1, %rax
+			nopl 0(%rax)
+			pop %rbp
+			pop %rbx
+			ret
+			.size plain, . - plain
+		.section .note.GNU-stack, "", @progbits
+	S
+	cat >by.c <<-'C'
+		long carry(long), plain(long);
+		int main(void)
+		{
+			long sum = 0;
+			for (int i = 0; i < 1000; i++)
+				sum += carry(i) - plain(i);
+			return sum != 2000;
+		}
+	C
+	gcc -O1 -o into by.c into.S
+	devtrace record -o t.db -F carry -F plain ./into
+	devtrace check -q t.db
+	[ "$(devtrace sql -c -n t.db "SELECT count(*) || ' ' || sum(ended = 'tail') || ' ' || sum(begin IS NOT NULL) FROM calls WHERE function = 'carry'" | tr -d '\r')" = "1000 1000 1000" ]
+}

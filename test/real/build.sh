@@ -157,7 +157,8 @@ build_jpeg() {
 	ctest --show-only=json-v1 | python3 -c '
 import json, shlex, sys
 for t in json.load(sys.stdin)["tests"]:
-    if "command" in t: print(shlex.join(t["command"]))' >suite
+    # files are copied by cmake itself, which is none of this library's programs
+    if "command" in t and not t["command"][0].endswith("/cmake"): print(shlex.join(t["command"]))' >suite
 	chmod +x suite
 }
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Which control groups belong to a container: names as those who make containers give them. */
-#include "session/cgroup.h"
-
+/* Which control groups belong to a container: names as those who make containers give them; and
+ * where they are found, in folders that are made up. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "session/cgroup.c"
 
 #define NUMBER "3f4e1c9a7b2d5e8f3f4e1c9a7b2d5e8f3f4e1c9a7b2d5e8f3f4e1c9a7b2d5e8f"
 
@@ -51,9 +55,80 @@ static void test_names(void **state)
 			fail_msg("'%s' of '%s'", all[i].group, all[i].name);
 }
 
+/* What is found has the number of its folder. */
+static void test_found(void **state)
+{
+	static const char *const folders[] = {"/system.slice",
+					      "/system.slice/cron.service",
+					      "/system.slice/twice.service",
+					      "/user.slice",
+					      "/user.slice/twice.service",
+					      "/user.slice/outer.scope",
+					      "/user.slice/outer.scope/outer.scope"};
+	static const struct {
+		const char *name, *is, *says; /* is NULL: it is not found */
+	} all[] = {
+		{"cron", "/system.slice/cron.service", NULL},
+		{"cron.service", "/system.slice/cron.service", NULL},
+		{"outer", "/user.slice/outer.scope", NULL}, /* and not what is below it */
+		{"nothing", NULL, "no control group below"},
+		{"twice", NULL, "'twice' may mean several control groups, /"},
+	};
+	static const struct {
+		const char *path;
+		bool is;
+	} paths[] = {
+		{"/system.slice", true},
+		{"/system.slice/cron.service", true},
+		{"/system.slice/none", false},
+		{"/file", false},
+	};
+	char root[PATH_MAX] = "/tmp/cgroup-XXXXXX", path[PATH_MAX + 100], remove[PATH_MAX + 100];
+	struct dt_error e;
+	struct stat st;
+	uint64_t id;
+	FILE *f;
+
+	assert_non_null(mkdtemp(root));
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		snprintf(path, sizeof(path), "%s%s", root, folders[i]);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	snprintf(path, sizeof(path), "%s/file", root);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fclose(f);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		int rc = find_name(root, all[i].name, &id, &e);
+
+		assert_int_equal(rc, all[i].is ? 0 : -1);
+		if (!all[i].is) {
+			assert_non_null(strstr(e.text, all[i].says));
+			continue;
+		}
+		snprintf(path, sizeof(path), "%s%s", root, all[i].is);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(id, st.st_ino);
+	}
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		id = 0;
+		assert_int_equal(find_path(root, paths[i].path, &id, &e), paths[i].is ? 0 : -1);
+		snprintf(path, sizeof(path), "%s%s", root, paths[i].path);
+		if (paths[i].is) {
+			assert_int_equal(stat(path, &st), 0);
+			assert_int_equal(id, st.st_ino);
+		} else {
+			assert_non_null(strstr(e.text, "there is no control group '"));
+		}
+	}
+	snprintf(remove, sizeof(remove), "rm -rf %s", root);
+	assert_int_equal(system(remove), 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_names)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_names),
+					   cmocka_unit_test(test_found)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,11 +173,41 @@ static void test_code_is_written_over(void **state)
 	}
 }
 
+/* A child that has ended and has not been waited for is one; one that runs, whatever it is called,
+ * is none. */
+static void test_zombies(void **state)
+{
+	int go[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe(go), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		char c;
+
+		prctl(PR_SET_NAME, "a) Z (b) X 1");
+		close(go[1]);
+		_exit(read(go[0], &c, 1) != 0);
+	}
+	for (int i = 0; i < 200; i++)
+		assert_false(is_zombie(pid));
+	assert_false(is_zombie(getpid()));
+	close(go[0]);
+	close(go[1]);
+	siginfo_t info;
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_true(is_zombie(pid));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(is_zombie(pid)); /* it is not there any more */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls_are_made),
 		cmocka_unit_test(test_code_is_written_over),
+		cmocka_unit_test(test_zombies),
 	};
 
 	alarm(120);
