@@ -108,6 +108,11 @@ uint32_t dt_filter_nobody(const struct dt_filter *f);
  * the call that it is made in. */
 bool dt_filter_begin(struct dt_filter *f, const struct dt_call *c, uint32_t caller);
 
+/* The two parts of that: by the function, the bits of the call that it is made in, and the depth;
+ * and by the four values of the entry. */
+bool dt_filter_here(struct dt_filter *f, uint32_t function, uint32_t caller, uint32_t depth);
+bool dt_filter_arguments(struct dt_filter *f, uint32_t function, const uint64_t *argument);
+
 /* Returns whether calls of a function may be wanted, by the words about functions alone. */
 bool dt_filter_function(struct dt_filter *f, uint32_t function);
 
@@ -142,6 +147,10 @@ double dt_filter_least(const struct dt_filter *f);
 
 /* Returns whether a call that has ended is wanted, by its result and length only. */
 bool dt_filter_end(struct dt_filter *f, const struct dt_call *c);
+/* The same without conditions on texts, of a call that took a known time in ticks. result: the four
+ * values of the exit */
+bool dt_filter_result(struct dt_filter *f, uint32_t function, const uint64_t *result,
+		      uint64_t ticks);
 /* Returns whether something other than a call is wanted, by its length in ticks. */
 bool dt_filter_time(const struct dt_filter *f, uint64_t ticks);
 /* Return whether an event or message is wanted, by its body; and a point, by its function and first

@@ -140,6 +140,11 @@ struct place_entry {
 	uint64_t pc;
 	uint32_t tid;
 	uint8_t kind;
+	/* of an entry: what is remembered of leaf calls that begin there (sieve-leaf.c) */
+	bool wanted;	/* by the filter's words about functions, callers and depth, in calls... */
+	uint8_t around; /* ...that are made in one with these bits (DT_AROUND_*)... */
+	uint32_t depth; /* ...at this depth */
+	uint64_t exit;	/* where one of them has returned; 0: there was none */
 	struct dt_store_place at;
 	uint64_t shown; /* the pc that a log has */
 };
@@ -186,6 +191,7 @@ struct dt_sieve {
 	char *chosen;	   /* the filter's own words */
 	bool late;	   /* calls have been written before it began to choose */
 	bool looks_at_end; /* calls have to be held */
+	bool plain;	   /* leaf calls can be judged by what is remembered of others */
 	bool anywhere;	   /* the filter wants all cores and threads */
 	uint64_t least;	   /* ticks after which an open call is wanted; 0: that is not known */
 	uint64_t patience; /* ticks for which a call is held at most */
@@ -568,6 +574,34 @@ void dt_sieve_tell_sums(struct dt_sieve *v, const struct sieve_thread *t, const 
 			struct frame *f, const struct ending *how);
 
 /* ---- sieve-leaf.c ---- */
+
+/* Returns where that is kept where a record comes from. */
+static inline struct place_entry *dt_sieve_place_slot(struct dt_sieve *v, const struct dt_record *r)
+{
+	uint64_t hash = (r->pc ^ (uint64_t)r->tid << 40) * 0x9e3779b97f4a7c15u;
+
+	_Static_assert(PLACES == 1 << (64 - 52), "the hash has twelve bits");
+	return &v->place[hash >> 52];
+}
+
+static inline bool dt_sieve_is_place(const struct place_entry *p, const struct dt_record *r)
+{
+	return p->pc == r->pc && p->tid == r->tid && p->kind == r->kind;
+}
+
+/* Decides which leaf calls are judged by dt_sieve_judge_leaves(); before records are judged. */
+void dt_sieve_leaves_begin(struct dt_sieve *v);
+
+/*
+ * Judges the next calls of a lane, which begin with an entry that has not been judged yet: as many
+ * as come one behind the other, in one thread and up to a time, of which the place is known. It
+ * does what judging them one by one does. Returns false if it judges none.
+ */
+bool dt_sieve_judge_leaves(struct dt_sieve *v, struct lane *l, uint64_t until);
+
+/* Remembers that a leaf call has been judged in full. at: where it began; exit: its exit. */
+void dt_sieve_remember_leaf(struct dt_sieve *v, const struct dt_record *entry,
+			    const struct dt_record *exit);
 
 /*
  * Judges a call by its entry and its exit, which is the next record of the same ring and comes

@@ -228,7 +228,8 @@ ask_place(struct dt_sieve *v, const struct dt_record *r, struct place_entry *p, 
 		return NULL;
 	if (v->session->has_log)
 		v->log->translate(v->session, &copy, 1);
-	*p = (struct place_entry){r->pc, r->tid, r->kind, at, copy.pc};
+	*p = (struct place_entry){
+		.pc = r->pc, .tid = r->tid, .kind = r->kind, .at = at, .shown = copy.pc};
 	dt_sieve_early_tell(v, r, &at);
 	return p;
 }
@@ -238,11 +239,9 @@ ask_place(struct dt_sieve *v, const struct dt_record *r, struct place_entry *p, 
 static const struct place_entry *find_place(struct dt_sieve *v, const struct dt_record *r,
 					    struct dt_error *e)
 {
-	uint64_t hash = (r->pc ^ (uint64_t)r->tid << 40) * 0x9e3779b97f4a7c15u;
-	struct place_entry *p = &v->place[hash >> 52];
+	struct place_entry *p = dt_sieve_place_slot(v, r);
 
-	_Static_assert(PLACES == 1 << (64 - 52), "the hash has twelve bits");
-	return p->pc == r->pc && p->tid == r->tid && p->kind == r->kind ? p : ask_place(v, r, p, e);
+	return dt_sieve_is_place(p, r) ? p : ask_place(v, r, p, e);
 }
 
 /* Returns whether records were lost right before a position that has not been chosen at. */
@@ -281,7 +280,8 @@ static int choose_leaf(struct dt_sieve *v, struct lane *l, struct dt_store_place
 	if (next->ticks > v->now)
 		v->now = next->ticks;
 	l->verdict[l->unseen++ & (l->size - 1)] = verdict;
-	l->verdict[l->unseen & (l->size - 1)] = verdict;
+	l->verdict[l->unseen++ & (l->size - 1)] = verdict;
+	dt_sieve_remember_leaf(v, r, next);
 	return 1;
 }
 
@@ -298,13 +298,15 @@ static int choose(struct dt_sieve *v, struct lane *l, uint64_t until, struct dt_
 	const struct place_entry *p;
 	int leaf = 0;
 
-	for (; l->unseen < l->end; l->unseen++) {
+	while (l->unseen < l->end) {
 		const struct dt_record *r = lane_record(l, l->unseen);
 		struct dt_store_place at = {0};
 		uint64_t shown = r->pc;
 
 		if (r->ticks > until)
 			break;
+		if (v->plain && r->kind == DT_ENTRY && dt_sieve_judge_leaves(v, l, until))
+			continue;
 		if (l->gaps && is_gap(l, l->unseen))
 			dt_sieve_lossy(v);
 		if (needs_place(v, r)) {
@@ -327,6 +329,7 @@ static int choose(struct dt_sieve *v, struct lane *l, uint64_t until, struct dt_
 		l->verdict[l->unseen & (l->size - 1)] = dt_sieve_judge(v, r, l->core, &at);
 		if (v->session->has_log) /* nothing is lent then */
 			l->record[l->unseen & (l->size - 1)].pc = shown;
+		l->unseen++;
 	}
 	return 0;
 }
@@ -497,6 +500,7 @@ int dt_sieve_run(struct dt_sieve *v, uint64_t until, bool end, struct dt_sieve_l
 	int rc;
 
 	v->log = log;
+	dt_sieve_leaves_begin(v);
 	if (choose_all(v, end ? UINT64_MAX : until, e))
 		return -1;
 	if (end) {
