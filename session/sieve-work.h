@@ -140,11 +140,13 @@ struct place_entry {
 	uint64_t pc;
 	uint32_t tid;
 	uint8_t kind;
-	/* of an entry: what is remembered of leaf calls that begin there (sieve-leaf.c) */
-	bool wanted;	/* by the filter's words about functions, callers and depth, in calls... */
-	uint8_t around; /* ...that are made in one with these bits (DT_AROUND_*)... */
-	uint32_t depth; /* ...at this depth */
-	uint64_t exit;	/* where one of them has returned; 0: there was none */
+	bool plain; /* what is recorded there is that of plain calls (sieve-plain.c) */
+	/* of an entry of such: what the words about functions, callers and depth say of calls that
+	 * are made at `depth' in one with the bits `around' (DT_AROUND_*), and their own bits */
+	bool judged, wanted;
+	uint8_t around, inner;
+	uint32_t depth;
+	uint64_t exit; /* where a call has returned in which no other was recorded; 0: none */
 	struct dt_store_place at;
 	uint64_t shown; /* the pc that a log has */
 };
@@ -191,7 +193,7 @@ struct dt_sieve {
 	char *chosen;	   /* the filter's own words */
 	bool late;	   /* calls have been written before it began to choose */
 	bool looks_at_end; /* calls have to be held */
-	bool plain;	   /* leaf calls can be judged by what is remembered of others */
+	bool plain;	   /* plain calls are judged by sieve-plain.c */
 	bool anywhere;	   /* the filter wants all cores and threads */
 	uint64_t least;	   /* ticks after which an open call is wanted; 0: that is not known */
 	uint64_t patience; /* ticks for which a call is held at most */
@@ -575,6 +577,17 @@ void dt_sieve_tell_sums(struct dt_sieve *v, const struct sieve_thread *t, const 
 
 /* ---- sieve-leaf.c ---- */
 
+/*
+ * Judges a call by its entry and its exit, which is the next record of the same ring and comes
+ * before those of all other rings that have not been judged yet. Returns false if the two are to be
+ * judged one after the other; else *verdict is that on both, VERDICT_KEEP or VERDICT_DROP.
+ */
+bool dt_sieve_judge_leaf(struct dt_sieve *v, const struct dt_record *entry,
+			 const struct dt_record *exit, unsigned core, uint32_t function,
+			 uint32_t *verdict);
+
+/* ---- sieve-plain.c ---- */
+
 /* Returns where that is kept where a record comes from. */
 static inline struct place_entry *dt_sieve_place_slot(struct dt_sieve *v, const struct dt_record *r)
 {
@@ -589,28 +602,16 @@ static inline bool dt_sieve_is_place(const struct place_entry *p, const struct d
 	return p->pc == r->pc && p->tid == r->tid && p->kind == r->kind;
 }
 
-/* Decides which leaf calls are judged by dt_sieve_judge_leaves(); before records are judged. */
-void dt_sieve_leaves_begin(struct dt_sieve *v);
+/* Decides whether plain calls are judged as such; before records are. */
+void dt_sieve_plain_begin(struct dt_sieve *v);
 
-/*
- * Judges the next calls of a lane, which begin with an entry that has not been judged yet: as many
- * as come one behind the other, in one thread and up to a time, of which the place is known. It
- * does what judging them one by one does. Returns false if it judges none.
- */
-bool dt_sieve_judge_leaves(struct dt_sieve *v, struct lane *l, uint64_t until);
+/* Returns whether a record of a place is that of a plain call, as far as the place says. */
+bool dt_sieve_plain_is(const struct dt_sieve *v, const struct dt_record *r,
+		       const struct dt_store_place *at);
 
-/* Remembers that a leaf call has been judged in full. at: where it began; exit: its exit. */
-void dt_sieve_remember_leaf(struct dt_sieve *v, const struct dt_record *entry,
-			    const struct dt_record *exit);
-
-/*
- * Judges a call by its entry and its exit, which is the next record of the same ring and comes
- * before those of all other rings that have not been judged yet. Returns false if the two are to be
- * judged one after the other; else *verdict is that on both, VERDICT_KEEP or VERDICT_DROP.
- */
-bool dt_sieve_judge_leaf(struct dt_sieve *v, const struct dt_record *entry,
-			 const struct dt_record *exit, unsigned core, uint32_t function,
-			 uint32_t *verdict);
+/* Judges the next records of a lane, up to a time, as long as they are those of plain calls of one
+ * thread. Returns whether it has judged any. */
+bool dt_sieve_plain_judge(struct dt_sieve *v, struct lane *l, uint64_t until);
 
 /* ---- sieve-whole.c ---- */
 
