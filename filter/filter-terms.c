@@ -28,6 +28,7 @@ void dt_filter_note(struct dt_filter *f, const struct term *t)
 {
 	f->judges |= t->what == CODE;
 	f->asks_texts |= t->what == TEXT;
+	f->asks_depth |= t->what == DEPTH;
 	f->asks_values |= t->what == ARGUMENT || t->what == NAMED || t->what == TEXT;
 	f->asks_results |= t->what == RESULT || t->what == FAILED || t->what == ERROR;
 	if (t->what == TIME)
@@ -95,10 +96,7 @@ const char *dt_filter_beyond_calls(const struct dt_filter *f)
 
 const char *dt_filter_beyond_missing(const struct dt_filter *f)
 {
-	for (unsigned i = 0; i < f->terms; i++)
-		if (f->term[i].what == DEPTH)
-			return "depth";
-	return f->caller.n ? "caller:" : NULL;
+	return f->asks_depth ? "depth" : f->caller.n ? "caller:" : NULL;
 }
 
 const char *dt_filter_beyond_recording(const struct dt_filter *f)
@@ -107,6 +105,11 @@ const char *dt_filter_beyond_recording(const struct dt_filter *f)
 		if (f->term[i].what == VALUE)
 			return "value";
 	return f->events.n ? "event:" : NULL;
+}
+
+bool dt_filter_looks_at_depth(const struct dt_filter *f)
+{
+	return f->asks_depth;
 }
 
 bool dt_filter_looks_at_end(const struct dt_filter *f)

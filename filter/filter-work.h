@@ -70,6 +70,7 @@ struct dt_filter {
 	bool judges;	   /* there are words about functions */
 	bool asks_texts;   /* there are conditions on texts, */
 	bool asks_values;  /* on arguments, */
+	bool asks_depth;   /* on depth, */
 	bool asks_results; /* on results and failures, */
 	bool asks_times;   /* and on times */
 	/* ticks: calls that took from `least' to `most' fit the conditions on times, unless there

@@ -474,7 +474,7 @@ bool dt_filter_here(struct dt_filter *f, uint32_t function, uint32_t caller, uin
 {
 	if (!is_wanted(f, function) || !is_around(f, caller, function))
 		return false;
-	for (unsigned i = 0; i < f->terms; i++)
+	for (unsigned i = 0; f->asks_depth && i < f->terms; i++)
 		if (f->term[i].what == DEPTH &&
 		    !compare(f->term[i].op, order_real(depth + 1.0, f->term[i].real)))
 			return false;

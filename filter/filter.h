@@ -139,6 +139,8 @@ const char *dt_filter_beyond_recording(const struct dt_filter *f);
 /* Forgets the answer about a thread, whose names have become known or others. */
 void dt_filter_forget(struct dt_filter *f, uint32_t tid);
 
+/* Returns whether the filter wants to know how deep calls are. */
+bool dt_filter_looks_at_depth(const struct dt_filter *f);
 /* Returns whether the filter wants to know how calls end. */
 bool dt_filter_looks_at_end(const struct dt_filter *f);
 /* Returns the ticks after which a call is wanted whatever its end will be; 0: that depends on its

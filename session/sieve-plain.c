@@ -17,7 +17,8 @@ struct plain {
 	struct lane *lane;
 	uint64_t until, now;
 	uint32_t tid;
-	uint32_t depth; /* of the call that begins */
+	bool by_depth;	/* the filter asks for that */
+	uint32_t depth; /* of the call that begins; 0: nobody asks */
 	uint8_t around; /* the bits of the one that it is made in: DT_AROUND_* */
 };
 
@@ -45,12 +46,12 @@ static inline bool find_caller(struct plain *k, uint64_t sp)
 
 	if (!s->n) {
 		dt_sieve_stack_empty(k->sieve, s);
-		k->depth = s->depth;
+		k->depth = k->by_depth ? s->depth : 0;
 		k->around = s->around;
 		return s->kernel == dt_sieve_is_kernel(sp);
 	}
 	f = &s->frame[s->n - 1];
-	k->depth = s->depth + s->n;
+	k->depth = k->by_depth ? s->depth + s->n : 0;
 	k->around = f->around;
 	return sp < f->sp && f->sp - sp <= SIEVE_NEAR;
 }
@@ -250,7 +251,12 @@ static size_t side_by_side(const struct lane *l)
 bool dt_sieve_plain_judge(struct dt_sieve *v, struct lane *l, uint64_t until)
 {
 	const struct dt_record *r = lane_record(l, l->unseen);
-	struct plain k = {.sieve = v, .lane = l, .until = until, .now = v->now, .tid = r->tid};
+	struct plain k = {.sieve = v,
+			  .lane = l,
+			  .until = until,
+			  .now = v->now,
+			  .tid = r->tid,
+			  .by_depth = dt_filter_looks_at_depth(v->filter)};
 	const uint64_t left = l->begin, seen = l->unseen;
 
 	if ((r->kind != DT_ENTRY && r->kind != DT_EXIT) || l->gaps || !begin(&k, r))
