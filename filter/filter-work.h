@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The insides of a filter, for filter.c, filter-words.c and conditions.c only. */
+/* The insides of a filter, for filter*.c and conditions.c only. */
 #ifndef DT_FILTER_FILTER_WORK_H
 #define DT_FILTER_FILTER_WORK_H
 
@@ -66,9 +66,17 @@ struct dt_filter {
 	 * innermost matches `caller' */
 	struct dt_selection inside, outside, caller;
 	struct dt_selection requests;
-	bool looks_around;	   /* at least one of these three has a pattern */
-	bool judges;		   /* there are words about functions */
-	bool asks_texts;	   /* there are conditions on texts */
+	bool looks_around; /* at least one of these three has a pattern */
+	bool judges;	   /* there are words about functions */
+	bool asks_texts;   /* there are conditions on texts, */
+	bool asks_values;  /* on arguments, */
+	bool asks_depth;   /* on depth, */
+	bool asks_results; /* on results and failures, */
+	bool asks_times;   /* and on times */
+	/* ticks: calls that took from `least' to `most' fit the conditions on times, unless there
+	 * are others, which each call is compared with */
+	uint64_t least, most;
+	bool other_times;
 	struct function *function; /* by row */
 	uint32_t known;		   /* elements of function */
 	uint8_t *of_thread; /* by tid: verdict, as of a function; the last one: of `beyond' */
@@ -80,6 +88,9 @@ struct dt_filter {
 
 /* Cuts the filter's text into words, and adds what they mean. Returns -1 on error. */
 int dt_filter_parse(struct dt_filter *f, struct dt_error *e);
+
+/* Notes what one of its conditions is about. */
+void dt_filter_note(struct dt_filter *f, const struct term *t);
 
 /* Finds where a condition's value is in the records of a function; NULL: out of memory. */
 const struct dt_call_operand_place *dt_filter_where(struct dt_filter *f, uint32_t row,

@@ -28,10 +28,9 @@ struct dt_filter *dt_filter_new(const char *text, const struct dt_meanings *mean
 	if (dt_filter_parse(f, e) < 0)
 		goto fail;
 	f->judges = f->functions.n || f->file.n;
-	for (unsigned i = 0; i < f->terms; i++) {
-		f->judges |= f->term[i].what == CODE;
-		f->asks_texts |= f->term[i].what == TEXT;
-	}
+	f->most = UINT64_MAX;
+	for (unsigned i = 0; i < f->terms; i++)
+		dt_filter_note(f, &f->term[i]);
 	if (f->process.n || f->thread.n) {
 		f->of_thread = calloc(THREAD_OF + 1, 1);
 		if (!f->of_thread) {
@@ -68,54 +67,7 @@ bool dt_filter_failed(const struct dt_filter *f)
 	return f->no_memory || f->failures.no_memory;
 }
 
-bool dt_filter_needs_values(const struct dt_filter *f)
-{
-	for (unsigned i = 0; i < f->terms; i++)
-		if ((f->term[i].what <= FAILED && f->term[i].what != TIME) ||
-		    f->term[i].what == TEXT)
-			return true;
-	return f->events.n != 0;
-}
-
-bool dt_filter_wants_failures(const struct dt_filter *f)
-{
-	for (unsigned i = 0; i < f->terms; i++)
-		if (f->term[i].what == ERROR || (f->term[i].what == FAILED && f->term[i].op != '!'))
-			return true;
-	return false;
-}
-
 /* ---- texts ---- */
-
-bool dt_filter_text(const struct dt_filter *f, unsigned i, const char **name, const char **pattern)
-{
-	for (unsigned k = 0; k < f->terms; k++)
-		if (f->term[k].what == TEXT && i-- == 0) {
-			*name = f->term[k].name;
-			*pattern = f->term[k].pattern;
-			return true;
-		}
-	return false;
-}
-
-bool dt_filter_text_named(const struct dt_filter *f, unsigned i)
-{
-	for (unsigned k = 0; k < f->terms; k++)
-		if (f->term[k].what == TEXT && i-- == 0)
-			return f->met_names >> k & 1;
-	return false;
-}
-
-bool dt_filter_no_name(const struct dt_filter *f, const char **name, const char **pattern)
-{
-	for (unsigned k = 0; k < f->terms; k++)
-		if ((f->met_names & ~f->met_named) >> k & 1) {
-			*name = f->term[k].name;
-			*pattern = f->term[k].pattern;
-			return true;
-		}
-	return false;
-}
 
 void dt_filter_set_texts(struct dt_filter *f, const struct dt_filter_texts *texts)
 {
@@ -518,41 +470,36 @@ static bool is_around(struct dt_filter *f, uint32_t caller, uint32_t function)
 	       (!f->caller.n || caller & DT_AROUND_CALLER);
 }
 
-bool dt_filter_begin(struct dt_filter *f, const struct dt_call *c, uint32_t caller)
+bool dt_filter_here(struct dt_filter *f, uint32_t function, uint32_t caller, uint32_t depth)
 {
-	if (!is_wanted(f, c->function) || !is_around(f, caller, c->function))
+	if (!is_wanted(f, function) || !is_around(f, caller, function))
 		return false;
+	for (unsigned i = 0; f->asks_depth && i < f->terms; i++)
+		if (f->term[i].what == DEPTH &&
+		    !compare(f->term[i].op, order_real(depth + 1.0, f->term[i].real)))
+			return false;
+	return true;
+}
+
+bool dt_filter_arguments(struct dt_filter *f, uint32_t function, const uint64_t *argument)
+{
+	if (!f->asks_values)
+		return true;
 	for (unsigned i = 0; i < f->terms; i++) {
 		const struct term *t = &f->term[i];
 
 		if ((t->what == ARGUMENT || t->what == NAMED ||
-		     (t->what == TEXT && is_named(f, c->function, t))) &&
-		    !holds(f, c->function, t, c->argument))
-			return false;
-		if (t->what == DEPTH && !compare(t->op, order_real(c->depth + 1.0, t->real)))
+		     (t->what == TEXT && is_named(f, function, t))) &&
+		    !holds(f, function, t, argument))
 			return false;
 	}
 	return true;
 }
 
-const char *dt_filter_beyond_calls(const struct dt_filter *f)
+bool dt_filter_begin(struct dt_filter *f, const struct dt_call *c, uint32_t caller)
 {
-	for (unsigned i = 0; i < f->terms; i++)
-		if (f->term[i].what == VALUE)
-			return "value";
-	return f->cores	      ? "core:"
-	       : f->process.n ? "process:"
-	       : f->thread.n  ? "thread:"
-	       : f->events.n  ? "event:"
-			      : NULL;
-}
-
-const char *dt_filter_beyond_missing(const struct dt_filter *f)
-{
-	for (unsigned i = 0; i < f->terms; i++)
-		if (f->term[i].what == DEPTH)
-			return "depth";
-	return f->caller.n ? "caller:" : NULL;
+	return dt_filter_here(f, c->function, caller, c->depth) &&
+	       dt_filter_arguments(f, c->function, c->argument);
 }
 
 bool dt_filter_names(const struct dt_filter *f)
@@ -571,84 +518,68 @@ bool dt_filter_is_named(struct dt_filter *f, uint32_t function)
 		dt_filter_around(f, 0, function) & (DT_AROUND_IN | DT_AROUND_OUT));
 }
 
-const char *dt_filter_beyond_recording(const struct dt_filter *f)
-{
-	for (unsigned i = 0; i < f->terms; i++)
-		if (f->term[i].what == VALUE)
-			return "value";
-	return f->events.n ? "event:" : NULL;
-}
-
 void dt_filter_forget(struct dt_filter *f, uint32_t tid)
 {
 	if (f->of_thread)
 		f->of_thread[tid < THREAD_OF ? tid : THREAD_OF] = 0;
 }
 
-bool dt_filter_looks_at_end(const struct dt_filter *f)
-{
-	for (unsigned i = 0; i < f->terms; i++)
-		if (f->term[i].what == TIME || f->term[i].what == RESULT ||
-		    f->term[i].what == FAILED || f->term[i].what == ERROR ||
-		    f->term[i].what == TEXT)
-			return true;
-	return false;
-}
-
-double dt_filter_least(const struct dt_filter *f)
-{
-	double least = 0;
-
-	for (unsigned i = 0; i < f->terms; i++) {
-		const struct term *t = &f->term[i];
-
-		if ((t->what == TIME && t->op != '>') || t->what == RESULT || t->what == FAILED ||
-		    t->what == ERROR || t->what == TEXT)
-			return 0;
-		if (t->what == TIME && t->real > least)
-			least = t->real;
-	}
-	return least;
-}
-
 /* Returns whether a call failed for the reason of a condition, or for another one that is known. */
-static bool is_error(struct dt_filter *f, const struct term *t, const struct dt_call *c)
+static bool is_error(struct dt_filter *f, const struct term *t, uint32_t function,
+		     const uint64_t *result)
 {
 	uint32_t error;
 
-	return dt_failures_outcome(&f->failures, c->function, c->result, &error) ==
-		       DT_OUTCOME_FAILED &&
+	return dt_failures_outcome(&f->failures, function, result, &error) == DT_OUTCOME_FAILED &&
 	       error && (error == t->number) == (t->op == '=');
 }
 
-bool dt_filter_end(struct dt_filter *f, const struct dt_call *c)
+/* Returns whether all conditions on results are true. */
+static bool are_results(struct dt_filter *f, uint32_t function, const uint64_t *result)
 {
 	for (unsigned i = 0; i < f->terms; i++) {
 		const struct term *t = &f->term[i];
 		uint32_t error;
 
-		if (t->what == RESULT && !holds(f, c->function, t, c->result))
+		if (t->what == RESULT && !holds(f, function, t, result))
 			return false;
 		if (t->what == FAILED &&
-		    dt_failures_outcome(&f->failures, c->function, c->result, &error) !=
+		    dt_failures_outcome(&f->failures, function, result, &error) !=
 			    (t->op == '!' ? DT_OUTCOME_GOOD : DT_OUTCOME_FAILED))
 			return false;
-		if (t->what == ERROR && !is_error(f, t, c))
-			return false;
-		/* a call whose length is not known fits no condition about it */
-		if (t->what == TIME && c->flags & DT_CALL_UNKNOWN)
+		if (t->what == ERROR && !is_error(f, t, function, result))
 			return false;
 	}
-	return dt_filter_time(f, dt_call_ticks(c)) && (!f->asks_texts || are_texts(f, c));
+	return true;
 }
 
-bool dt_filter_time(const struct dt_filter *f, uint64_t ticks)
+/* As dt_filter_time(), where that can not be said by bounds. */
+static __attribute__((noinline)) bool are_times(const struct dt_filter *f, uint64_t ticks)
 {
 	for (unsigned i = 0; i < f->terms; i++)
 		if (f->term[i].what == TIME &&
 		    !compare(f->term[i].op, order_real((double)ticks, f->term[i].real)))
 			return false;
 	return true;
+}
+
+bool dt_filter_time(const struct dt_filter *f, uint64_t ticks)
+{
+	return ticks >= f->least && ticks <= f->most && (!f->other_times || are_times(f, ticks));
+}
+
+bool dt_filter_result(struct dt_filter *f, uint32_t function, const uint64_t *result,
+		      uint64_t ticks)
+{
+	return (!f->asks_results || are_results(f, function, result)) && dt_filter_time(f, ticks);
+}
+
+bool dt_filter_end(struct dt_filter *f, const struct dt_call *c)
+{
+	/* a call whose length is not known fits no condition about it */
+	return !(f->asks_times && c->flags & DT_CALL_UNKNOWN) &&
+	       dt_filter_result(f, c->function, c->result, dt_call_ticks(c)) &&
+	       (!f->asks_texts || are_texts(f, c));
 }
 
 /* ---- events ---- */

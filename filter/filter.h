@@ -108,6 +108,11 @@ uint32_t dt_filter_nobody(const struct dt_filter *f);
  * the call that it is made in. */
 bool dt_filter_begin(struct dt_filter *f, const struct dt_call *c, uint32_t caller);
 
+/* The two parts of that: by the function, the bits of the call that it is made in, and the depth;
+ * and by the four values of the entry. */
+bool dt_filter_here(struct dt_filter *f, uint32_t function, uint32_t caller, uint32_t depth);
+bool dt_filter_arguments(struct dt_filter *f, uint32_t function, const uint64_t *argument);
+
 /* Returns whether calls of a function may be wanted, by the words about functions alone. */
 bool dt_filter_function(struct dt_filter *f, uint32_t function);
 
@@ -134,6 +139,8 @@ const char *dt_filter_beyond_recording(const struct dt_filter *f);
 /* Forgets the answer about a thread, whose names have become known or others. */
 void dt_filter_forget(struct dt_filter *f, uint32_t tid);
 
+/* Returns whether the filter wants to know how deep calls are. */
+bool dt_filter_looks_at_depth(const struct dt_filter *f);
 /* Returns whether the filter wants to know how calls end. */
 bool dt_filter_looks_at_end(const struct dt_filter *f);
 /* Returns the ticks after which a call is wanted whatever its end will be; 0: that depends on its
@@ -142,6 +149,10 @@ double dt_filter_least(const struct dt_filter *f);
 
 /* Returns whether a call that has ended is wanted, by its result and length only. */
 bool dt_filter_end(struct dt_filter *f, const struct dt_call *c);
+/* The same without conditions on texts, of a call that took a known time in ticks. result: the four
+ * values of the exit */
+bool dt_filter_result(struct dt_filter *f, uint32_t function, const uint64_t *result,
+		      uint64_t ticks);
 /* Returns whether something other than a call is wanted, by its length in ticks. */
 bool dt_filter_time(const struct dt_filter *f, uint64_t ticks);
 /* Return whether an event or message is wanted, by its body; and a point, by its function and first

@@ -56,7 +56,8 @@ void dt_sieve_decide(struct dt_sieve *v, uint32_t verdict, bool keep)
 	if (verdict < VERDICT_FIRST || v->verdict[verdict].is != UNDECIDED)
 		return;
 	v->verdict[verdict].is = keep ? VERDICT_KEEP : VERDICT_DROP;
-	dt_sieve_request_decided(v, verdict);
+	if (v->verdict[verdict].left)
+		dt_sieve_request_decided(v, verdict);
 }
 
 void dt_sieve_tell_sums(struct dt_sieve *v, const struct sieve_thread *t, const struct stack *s,

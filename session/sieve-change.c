@@ -89,6 +89,7 @@ int dt_sieve_change(struct dt_sieve *v, const char *words, struct dt_error *e)
 	v->anywhere = dt_filter_anywhere(f);
 	v->requests = dt_filter_has_requests(f);
 	v->least = (uint64_t)dt_filter_least(f);
+	memset(v->place, 0, sizeof(v->place)); /* that has what the words before wanted */
 	note_words(v, words);
 	reopen(v);
 	return 0;

@@ -140,6 +140,13 @@ struct place_entry {
 	uint64_t pc;
 	uint32_t tid;
 	uint8_t kind;
+	bool plain; /* what is recorded there is that of plain calls (sieve-plain.c) */
+	/* of an entry of such: what the words about functions, callers and depth say of calls that
+	 * are made at `depth' in one with the bits `around' (DT_AROUND_*), and their own bits */
+	bool judged, wanted;
+	uint8_t around, inner;
+	uint32_t depth;
+	uint64_t exit; /* where a call has returned in which no other was recorded; 0: none */
 	struct dt_store_place at;
 	uint64_t shown; /* the pc that a log has */
 };
@@ -186,6 +193,7 @@ struct dt_sieve {
 	char *chosen;	   /* the filter's own words */
 	bool late;	   /* calls have been written before it began to choose */
 	bool looks_at_end; /* calls have to be held */
+	bool plain;	   /* plain calls are judged by sieve-plain.c */
 	bool anywhere;	   /* the filter wants all cores and threads */
 	uint64_t least;	   /* ticks after which an open call is wanted; 0: that is not known */
 	uint64_t patience; /* ticks for which a call is held at most */
@@ -577,6 +585,33 @@ void dt_sieve_tell_sums(struct dt_sieve *v, const struct sieve_thread *t, const 
 bool dt_sieve_judge_leaf(struct dt_sieve *v, const struct dt_record *entry,
 			 const struct dt_record *exit, unsigned core, uint32_t function,
 			 uint32_t *verdict);
+
+/* ---- sieve-plain.c ---- */
+
+/* Returns where that is kept where a record comes from. */
+static inline struct place_entry *dt_sieve_place_slot(struct dt_sieve *v, const struct dt_record *r)
+{
+	uint64_t hash = (r->pc ^ (uint64_t)r->tid << 40) * 0x9e3779b97f4a7c15u;
+
+	_Static_assert(PLACES == 1 << (64 - 52), "the hash has twelve bits");
+	return &v->place[hash >> 52];
+}
+
+static inline bool dt_sieve_is_place(const struct place_entry *p, const struct dt_record *r)
+{
+	return p->pc == r->pc && p->tid == r->tid && p->kind == r->kind;
+}
+
+/* Decides whether plain calls are judged as such; before records are. */
+void dt_sieve_plain_begin(struct dt_sieve *v);
+
+/* Returns whether a record of a place is that of a plain call, as far as the place says. */
+bool dt_sieve_plain_is(const struct dt_sieve *v, const struct dt_record *r,
+		       const struct dt_store_place *at);
+
+/* Judges the next records of a lane, up to a time, as long as they are those of plain calls of one
+ * thread. Returns whether it has judged any. */
+bool dt_sieve_plain_judge(struct dt_sieve *v, struct lane *l, uint64_t until);
 
 /* ---- sieve-whole.c ---- */
 

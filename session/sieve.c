@@ -44,7 +44,8 @@ void dt_verdict_drop_slot(struct dt_sieve *v, uint32_t verdict)
 {
 	if (--v->verdict[verdict].refs)
 		return;
-	dt_sieve_request_decided(v, verdict);
+	if (v->verdict[verdict].left)
+		dt_sieve_request_decided(v, verdict);
 	v->unused[v->free++] = verdict;
 }
 
@@ -228,7 +229,12 @@ ask_place(struct dt_sieve *v, const struct dt_record *r, struct place_entry *p, 
 		return NULL;
 	if (v->session->has_log)
 		v->log->translate(v->session, &copy, 1);
-	*p = (struct place_entry){r->pc, r->tid, r->kind, at, copy.pc};
+	*p = (struct place_entry){.pc = r->pc,
+				  .tid = r->tid,
+				  .kind = r->kind,
+				  .plain = dt_sieve_plain_is(v, r, &at),
+				  .at = at,
+				  .shown = copy.pc};
 	dt_sieve_early_tell(v, r, &at);
 	return p;
 }
@@ -238,11 +244,9 @@ ask_place(struct dt_sieve *v, const struct dt_record *r, struct place_entry *p, 
 static const struct place_entry *find_place(struct dt_sieve *v, const struct dt_record *r,
 					    struct dt_error *e)
 {
-	uint64_t hash = (r->pc ^ (uint64_t)r->tid << 40) * 0x9e3779b97f4a7c15u;
-	struct place_entry *p = &v->place[hash >> 52];
+	struct place_entry *p = dt_sieve_place_slot(v, r);
 
-	_Static_assert(PLACES == 1 << (64 - 52), "the hash has twelve bits");
-	return p->pc == r->pc && p->tid == r->tid && p->kind == r->kind ? p : ask_place(v, r, p, e);
+	return dt_sieve_is_place(p, r) ? p : ask_place(v, r, p, e);
 }
 
 /* Returns whether records were lost right before a position that has not been chosen at. */
@@ -281,7 +285,7 @@ static int choose_leaf(struct dt_sieve *v, struct lane *l, struct dt_store_place
 	if (next->ticks > v->now)
 		v->now = next->ticks;
 	l->verdict[l->unseen++ & (l->size - 1)] = verdict;
-	l->verdict[l->unseen & (l->size - 1)] = verdict;
+	l->verdict[l->unseen++ & (l->size - 1)] = verdict;
 	return 1;
 }
 
@@ -298,13 +302,15 @@ static int choose(struct dt_sieve *v, struct lane *l, uint64_t until, struct dt_
 	const struct place_entry *p;
 	int leaf = 0;
 
-	for (; l->unseen < l->end; l->unseen++) {
+	while (l->unseen < l->end) {
 		const struct dt_record *r = lane_record(l, l->unseen);
 		struct dt_store_place at = {0};
 		uint64_t shown = r->pc;
 
 		if (r->ticks > until)
 			break;
+		if (v->plain && dt_sieve_plain_judge(v, l, until))
+			continue;
 		if (l->gaps && is_gap(l, l->unseen))
 			dt_sieve_lossy(v);
 		if (needs_place(v, r)) {
@@ -327,6 +333,7 @@ static int choose(struct dt_sieve *v, struct lane *l, uint64_t until, struct dt_
 		l->verdict[l->unseen & (l->size - 1)] = dt_sieve_judge(v, r, l->core, &at);
 		if (v->session->has_log) /* nothing is lent then */
 			l->record[l->unseen & (l->size - 1)].pc = shown;
+		l->unseen++;
 	}
 	return 0;
 }
@@ -431,10 +438,15 @@ static void leave_out(struct dt_sieve *v, struct lane *l, const struct dt_record
 /* Leaves out the records that come next, as long as they are to be; as leave_out(). */
 static void leave_out_run(struct dt_sieve *v, struct lane *l)
 {
-	uint64_t at = l->begin;
+	uint64_t at;
 
-	while (at < l->unseen && l->verdict[at & (l->size - 1)] == VERDICT_DROP)
-		at++;
+	for (at = l->begin; at < l->unseen; at++) {
+		uint32_t verdict = l->verdict[at & (l->size - 1)];
+
+		if (dt_verdict_is(v, verdict) != VERDICT_DROP)
+			break;
+		dt_verdict_drop(v, verdict);
+	}
 	l->left += at - l->begin;
 	v->counts.records += at - l->begin;
 	l->begin = at;
@@ -451,7 +463,7 @@ static int put(struct dt_sieve *v, struct lane *l, bool all, struct dt_error *e)
 	while (l->begin < l->unseen) {
 		uint32_t verdict = l->verdict[l->begin & (l->size - 1)];
 
-		if (verdict == VERDICT_DROP && !l->gaps && !v->log) {
+		if (dt_verdict_is(v, verdict) == VERDICT_DROP && !l->gaps && !v->log) {
 			leave_out_run(v, l);
 			continue;
 		}
@@ -497,6 +509,7 @@ int dt_sieve_run(struct dt_sieve *v, uint64_t until, bool end, struct dt_sieve_l
 	int rc;
 
 	v->log = log;
+	dt_sieve_plain_begin(v);
 	if (choose_all(v, end ? UINT64_MAX : until, e))
 		return -1;
 	if (end) {

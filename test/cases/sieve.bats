@@ -168,6 +168,36 @@ for x in map(json.loads, sys.stdin):
 	done
 }
 
+@test "sieve: written and left out together are what a program counts, of calls that end in any way" {
+	local f words
+	g++ -O2 -g -pthread -o plain "$BATS_TEST_DIRNAME/../programs/plain.cc"
+	for words in '-*' 'time>10ms' 'result<0' 'arg1>4' 'depth>40' 'caller:up' 'in:down -leaf' 'arg1>4 time<5s' 'leaf result>0'; do
+		rm -f f.db
+		devtrace record -f --filter "$words" -o f.db ./plain 100 >out 2>err || { cat err; false; }
+		devtrace check -q f.db || false
+		calls f.db >written
+		devtrace report --left-out --json f.db >left.json
+		python3 - "$words" <<-'PY'
+			import collections, json, sys
+			made = dict((k, int(n)) for k, n in (line.split() for line in open("out")))
+			written = collections.Counter({k: int(n) for k, n in (line.split() for line in open("written"))})
+			left = collections.Counter({x["function"]: x["calls"] for x in map(json.loads, open("left.json"))})
+			names = [k for k in made if k + "-large" in made]
+			wrong = ["%s: %d written, %d left out, %d made" % (k, written[k], left[k], made[k])
+			         for k in names if written[k] + left[k] != made[k]]
+			exactly = {"-*": {}, "depth>40": {}, "caller:up": {"leaf": made["by-up"]}}.get(sys.argv[1])
+			if sys.argv[1].startswith("arg1>4"):
+			    # what jumps is written with what it jumps to, and main's argument is another thing
+			    exactly = {k: made[k + "-large"] for k in ("leaf", "up", "down", "leaves", "catches", "handler")}
+			if exactly is not None:
+			    wrong += ["%s: %d written, %d wanted" % (k, written[k], exactly.get(k, 0))
+			              for k in exactly or names if written[k] != exactly.get(k, 0)]
+			if wrong:
+			    sys.exit(sys.argv[1] + ": " + "; ".join(wrong))
+		PY
+	done
+}
+
 @test "sieve: a call that is open for long does not hold up the file" {
 	cat >long.c <<-'C'
 		#include <stdio.h>
