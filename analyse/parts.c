@@ -99,9 +99,8 @@ struct result {
 };
 
 struct work {
-	struct dt_parts *k;
-	struct dt_pair *pair; /* of all that has been joined */
-	uint64_t *begin;      /* by part */
+	struct dt_parts *k; /* its pairing is of all that has been joined */
+	uint64_t *begin;    /* by part */
 	size_t parts;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -161,7 +160,8 @@ static void pair_part(struct worker *k, size_t part, struct result *result)
 	while (!rc && !dt_part_is_spoiled(k->pair) &&
 	       (rc = dt_reader_next(k->reader, &s, &e)) > 0) {
 		result->records += s.n;
-		rc = dt_part_span(k->pair, &s);
+		rc = k->w->k->span ? k->w->k->span(k->sums, &s) : 0;
+		rc = rc ? rc : dt_part_span(k->pair, &s);
 	}
 	if (dt_part_finish(k->pair, &result->part))
 		rc = -1;
@@ -187,7 +187,8 @@ static int pair_again(struct work *w, size_t part, size_t end, struct dt_error *
 	rc = dt_reader_start(w->k->reader, &range, e);
 	while (!rc && (rc = dt_reader_next(w->k->reader, &s, e)) > 0) {
 		w->k->records += s.n;
-		rc = dt_pair_span(w->pair, &s) ? dt_fail(e, "out of memory") : 0;
+		rc = w->k->span ? w->k->span(w->k->events.ctx, &s) : 0;
+		rc = rc || dt_pair_span(w->k->pair, &s) ? dt_fail(e, "out of memory") : 0;
 	}
 	return rc;
 }
@@ -199,7 +200,7 @@ static int join(struct work *w, size_t part, struct result *result, size_t *end,
 
 	*end = part + 1;
 	if (!result->again)
-		rc = dt_part_join(w->pair, &result->part, w->k->recursive, result->sums);
+		rc = dt_part_join(w->k->pair, &result->part, w->k->recursive, result->sums);
 	if (rc < 0)
 		return dt_fail(e, "out of memory");
 	if (rc > 0) {
@@ -292,6 +293,8 @@ static int work(struct work *w, struct worker *worker, unsigned threads, struct 
 	while (!rc && started < threads &&
 	       !pthread_create(&worker[started].thread, NULL, run, &worker[started]))
 		started++;
+	if (w->k->beside)
+		w->k->beside(w->k->events.ctx);
 	if (!rc)
 		run(&worker[0]);
 	while (started-- > 1)
@@ -345,21 +348,22 @@ int dt_parts_run(struct dt_parts *k, struct dt_error *e)
 
 	w.result = calloc(w.window, sizeof(*w.result));
 	w.begin = cut(k->reader, k->length, &w.parts);
-	w.pair = dt_pair_new(k->reader, &k->events, false);
+	k->pair = dt_pair_new(k->reader, &k->events, false);
 	k->parts = (unsigned)w.parts;
-	if (!worker || !w.result || !w.begin || !w.pair) {
+	if (!worker || !w.result || !w.begin || !k->pair) {
 		dt_fail(e, "out of memory");
 	} else {
 		w.result[0].ready = w.result[0].again = true;
 		rc = work(&w, worker, k->threads, e);
 	}
 	if (!rc)
-		rc = dt_pair_finish(w.pair);
-	k->impossible = w.pair ? dt_pair_impossible(w.pair) : 0;
+		rc = dt_pair_finish(k->pair);
+	k->impossible = k->pair ? dt_pair_impossible(k->pair) : 0;
 	for (size_t i = 0; w.result && i < w.window; i++)
 		if (w.result[i].ready)
 			drop(&w, &w.result[i]);
-	dt_pair_free(w.pair);
+	dt_pair_free(k->pair);
+	k->pair = NULL;
 	free(w.begin);
 	free(w.result);
 	free(worker);

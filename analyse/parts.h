@@ -24,11 +24,20 @@ struct dt_parts {
 	 * may ask nothing of the pairing. */
 	void (*end)(void *sums, const struct dt_call *c);
 	void (*other)(void *sums, const struct dt_span *s, uint32_t i, uint32_t depth);
+	/* Gets each span before its records are paired, with the sums of its part or, if it is in
+	 * none, with ctx; -1: out of memory. NULL: nobody does. */
+	int (*span)(void *sums, const struct dt_span *s);
 	/* Takes back time that was counted of calls which were not said to be recursive, and are.
 	 */
 	void (*recursive)(void *sums, uint32_t function, uint64_t ticks);
 	void (*add)(void *ctx, void *sums); /* adds sums to all */
 	void (*free)(void *sums);
+	/* Something else that is to be done beside, by the thread that has called dt_parts_run(),
+	 * which takes parts after it. NULL: nothing. */
+	void (*beside)(void *ctx);
+	/* whoever of the above asks the pairing in events that get ctx, and only these, asks this
+	 * one */
+	struct dt_pair *pair;
 	/* results */
 	uint64_t records, impossible;
 	unsigned parts, again; /* how many there were, and how many had to be paired again */

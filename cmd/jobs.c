@@ -16,7 +16,7 @@ bool dt_jobs_parse(struct dt_jobs *j, const char *text)
 	unsigned long n = strtoul(text, &end, 10);
 
 	if (*end || *text < '0' || *text > '9' || n < 1 || n > DT_JOBS_MOST) {
-		dt_cmd_fail("-j '%s': a number of threads is from 1 to %d", text, DT_JOBS_MOST);
+		dt_cmd_fail("'%s' is not a number of threads: say 1 to %d", text, DT_JOBS_MOST);
 		return false;
 	}
 	j->threads = (unsigned)n;

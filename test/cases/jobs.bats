@@ -16,15 +16,16 @@ same() {
 	done
 }
 
-@test "report -j prints the same of made-up calls of several cores and threads" {
+@test "report -j and check -j print the same of made-up calls of several cores and threads" {
 	maketrace -n 200000 -c 3 -t 5 t.db
 	same t.db report
 	same t.db report --json
 	maketrace -n 200000 -c 2 -t 3 -l 50000 -p 20000 -m 500 t.db
 	same t.db report --json
+	same t.db check
 }
 
-@test "report -j prints the same of random calls" {
+@test "report -j and check -j print the same of random calls" {
 	local seed first=$RANDOM
 	for seed in $(seq $first $((first + 19))); do
 		echo "random-calls.py $seed 1500"
@@ -33,14 +34,17 @@ same() {
 		[ $((seed % 2)) = 0 ] || sqlite3 t.db 'DELETE FROM lost_switches' # none of the losses are of switches
 		same t.db report --json --anyway
 		same t.db report
+		same t.db check
 	done
 }
 
 @test "-j takes a number of threads" {
 	maketrace -n 1000 t.db
 	for j in 0 -1 257 x 1x ''; do
-		run devtrace report -j "$j" t.db
-		[ "$status" = 2 ]
-		[ "$output" = "devtrace: -j '$j': a number of threads is from 1 to 256" ]
+		for command in report check; do
+			run devtrace $command -j "$j" t.db
+			[ "$status" = 2 ]
+			[ "$output" = "devtrace: '$j' is not a number of threads: say 1 to 256" ]
+		done
 	done
 }
