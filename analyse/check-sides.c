@@ -157,15 +157,18 @@ static bool read_beside(struct checking *its, struct checking *k, struct dt_erro
 
 	its->chunks = k;
 	its->parts = &p;
-	its->in_parts = dt_parts_can(its->r);
-	if (its->in_parts && !dt_reader_summary(its->r, &all, e))
+	p.threads = dt_parts_threads(its->r, p.threads);
+	its->in_parts = p.threads > 1 && !dt_reader_summary(its->r, &all, e);
+	if (its->in_parts)
 		p.length = dt_parts_length(p.threads, all.records);
+	else
+		p.threads = 2; /* one of them for the chunks */
 	return !dt_parts_run(&p, e) && !its->strange && !its->c->stats.no_memory &&
 	       (!its->in_parts || !dt_faults_sum(&its->c->faults));
 }
 
-/* Takes what has been read, if the chunks are sound, and what the file's tables say: otherwise it is
- * not exact. */
+/* Takes what has been read, if the chunks are sound, and what the file's tables say: otherwise it
+ * is not exact. */
 static void take(struct checking *k, struct checking *its)
 {
 	struct dt_check *c = k->c;

@@ -9,6 +9,12 @@
  * trace cannot be read in parts. */
 #define PARTS_AGAIN 6
 
+/* What all threads together may take, and each of them of its own. */
+#define MEMORY_MOST    (512ull << 20)
+#define CORE_BYTES     (640u << 10)
+#define FUNCTION_BYTES 8192
+#define ROW_BYTES      512
+
 /* Records of a part, at most about: longer ones only take more memory. */
 #define LENGTH_MOST (1 << 20)
 
@@ -316,17 +322,36 @@ static int is_of_switches(void *ctx, const struct dt_lost *l)
 }
 
 /* Which thread is on which core is not known in the middle of a trace. */
-bool dt_parts_can(struct dt_reader *r)
+static bool has_switches(struct dt_reader *r)
 {
-	if (dt_reader_losses(r, is_of_switches, NULL))
-		return false;
 	for (uint32_t i = 1; i <= dt_reader_sites(r); i++) {
 		uint8_t kind = dt_reader_site(r, i)->kind;
 
 		if (kind == DT_SWITCH || kind == DT_WAKE)
-			return false;
+			return true;
 	}
-	return true;
+	return dt_reader_losses(r, is_of_switches, NULL);
+}
+
+/* Returns about how much a thread takes at most: a chunk of each core, the descriptions, and the
+ * sums of two parts. */
+static uint64_t memory_of_thread(struct dt_reader *r)
+{
+	struct dt_summary s;
+	size_t threads;
+
+	if (dt_reader_summary(r, &s, NULL))
+		return UINT64_MAX;
+	dt_reader_threads(r, &threads);
+	return (uint64_t)s.cores * CORE_BYTES + (uint64_t)dt_reader_functions(r) * FUNCTION_BYTES +
+	       (dt_reader_sites(r) + (uint64_t)threads) * ROW_BYTES + 1;
+}
+
+unsigned dt_parts_threads(struct dt_reader *r, unsigned threads)
+{
+	uint64_t most = threads > 1 && !has_switches(r) ? MEMORY_MOST / memory_of_thread(r) : 1;
+
+	return !most ? 1 : threads < most ? threads : (unsigned)most;
 }
 
 uint64_t dt_parts_length(unsigned threads, uint64_t records)
@@ -339,7 +364,7 @@ uint64_t dt_parts_length(unsigned threads, uint64_t records)
 int dt_parts_run(struct dt_parts *k, struct dt_error *e)
 {
 	struct work w = {.k = k,
-			 .window = 2 * (size_t)k->threads + 2,
+			 .window = (size_t)k->threads + 2,
 			 .next = 1,
 			 .lock = PTHREAD_MUTEX_INITIALIZER,
 			 .changed = PTHREAD_COND_INITIALIZER};

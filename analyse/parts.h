@@ -43,8 +43,9 @@ struct dt_parts {
 	unsigned parts, again; /* how many there were, and how many had to be paired again */
 };
 
-/* Returns whether the records of a trace can be paired in parts. */
-bool dt_parts_can(struct dt_reader *r);
+/* Returns how many of so many threads may pair the records of a trace in parts: as many as do not
+ * take too much memory; 1: it cannot be done in parts. */
+unsigned dt_parts_threads(struct dt_reader *r, unsigned threads);
 
 /* Returns a length of parts that gives so many threads enough to do, of a trace of so many records.
  */

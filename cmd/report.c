@@ -303,7 +303,7 @@ static unsigned threads_for(struct report *o, const struct dt_reader_range *rang
 {
 	if (events->begin || events->cost || o->failed || o->run.wanted || range->from || range->to)
 		return 1;
-	return dt_parts_can(o->reader) ? dt_jobs_for(&o->jobs, records) : 1;
+	return dt_parts_threads(o->reader, dt_jobs_for(&o->jobs, records));
 }
 
 static int read_parts(struct dt_reader *r, struct report *o, unsigned threads, uint64_t total,
