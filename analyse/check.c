@@ -5,58 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/same.h"
-
-#define ENDED 64
-
-/* What is known of a thread so far. */
-struct seen {
-	uint32_t tid; /* 0 in a free slot */
-	bool used;
-	uint64_t last;	 /* ticks of its last record */
-	uint64_t jumped; /* sp of its call that ended last, if that ended by a jump; otherwise 0 */
-	/* for stack pointers, the end of the last call that was there; the lowest sp comes last,
-	 * and at a higher one the end was earlier */
-	struct {
-		uint64_t sp, at;
-	} ended[ENDED];
-	unsigned n;
-};
-
-/* The records of a function's sites, and the calls that were made of them. */
-struct tally {
-	uint64_t entries, exits; /* records; exits without those of tail jumps */
-	uint64_t begun, left;	 /* calls that have an entry, and an exit */
-	uint64_t ended;		 /* calls of other functions that its exits have ended: they jumped
-				    to it */
-	bool exits_only;	 /* no entries of it are recorded */
-	uint64_t first;		 /* ticks of its first record; 0: none yet */
-};
-
-struct checking {
-	struct dt_reader *r;
-	struct dt_check *c;
-	struct dt_pair *pair;
-	struct dt_same same;
-	struct tally *tally; /* by function */
-	uint64_t *of_site;   /* records that the reader gave, by site */
-	uint32_t sites, functions;
-	struct seen *thread; /* open addressing */
-	size_t threads, slots;
-	struct seen *current;
-	uint64_t end; /* ticks: end of the trace */
-	uint64_t parent_begin;
-	struct dt_times *pause; /* times in which nothing was recorded, or the choice of what is
-				   recorded changed */
-	size_t pauses;
-	uint64_t others;
-};
+#include "analyse/check-work.h"
 
 /* ---- calls ---- */
 
 static const char *name_of(const struct checking *k, uint32_t function)
 {
 	return dt_reader_function_name(k->r, function);
+}
+
+static struct dt_pair *pair_of(const struct checking *k)
+{
+	return k->parts ? k->parts->pair : k->pair;
 }
 
 static bool on_parent(void *ctx, const struct dt_call *c)
@@ -104,7 +64,7 @@ static void note_end(struct seen *t, const struct dt_call *c)
 {
 	while (t->n && t->ended[t->n - 1].sp <= c->sp)
 		t->n--;
-	if (t->n == ENDED)
+	if (t->n == DT_CHECK_ENDED)
 		t->n--;
 	t->ended[t->n].sp = c->sp;
 	t->ended[t->n++].at = c->end;
@@ -135,13 +95,16 @@ static void check_orphan(struct checking *k, const struct dt_call *c)
 
 	if (c->flags & DT_CALL_LOSS || !c->parent || c->sp >> 63 || returns_twice(k, c))
 		return;
+	k->strange |= k->in_parts;
+	if (k->in_parts)
+		return;
 	k->parent_begin = UINT64_MAX;
-	dt_pair_callers(k->pair, on_parent, k);
+	dt_pair_callers(pair_of(k), on_parent, k);
 	if (k->parent_begin == UINT64_MAX)
 		return;
 	since = since > k->parent_begin ? since : k->parent_begin;
 	if (!t->first || t->first > since || is_jumped_into(k, c) || is_entered(k, c) ||
-	    is_paused(k, since, c->end) || dt_pair_was_off(k->pair, c->function, since, c->end))
+	    is_paused(k, since, c->end) || dt_pair_was_off(pair_of(k), c->function, since, c->end))
 		return;
 	if (c->end > k->c->whole) {
 		k->c->calls.early++;
@@ -191,7 +154,7 @@ static void count(struct dt_check_calls *n, const struct dt_call *c)
 	}
 }
 
-static void on_end(void *ctx, const struct dt_call *c)
+void dt_checking_end(void *ctx, const struct dt_call *c)
 {
 	struct checking *k = ctx;
 	struct tally *t = &k->tally[c->function];
@@ -205,12 +168,12 @@ static void on_end(void *ctx, const struct dt_call *c)
 	if (__builtin_expect(!c->id, 0))
 		check_orphan(k, c);
 	check_times(k, c);
-	if (k->current)
+	if (k->current && !k->in_parts)
 		note_end(k->current, c);
 	dt_stats_call(&k->c->stats, c);
 }
 
-static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
+void dt_checking_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
 {
 	(void)s;
 	(void)i;
@@ -229,7 +192,7 @@ static struct seen *slot_of(struct seen *table, size_t slots, uint32_t tid)
 	return &table[i & (slots - 1)];
 }
 
-static struct seen *thread_of(struct checking *k, uint32_t tid)
+struct seen *dt_checking_thread(struct checking *k, uint32_t tid)
 {
 	struct seen *s;
 
@@ -265,9 +228,10 @@ static void first_of(struct checking *k, uint32_t site, uint64_t ticks)
 		t->first = ticks ? ticks : 1;
 }
 
-static int take_span(struct checking *k, const struct dt_span *s)
+int dt_checking_span(void *ctx, const struct dt_span *s)
 {
-	struct seen *t = thread_of(k, s->tid);
+	struct checking *k = ctx;
+	struct seen *t = dt_checking_thread(k, s->tid);
 	uint64_t last, *of_site = k->of_site;
 	bool back = false;
 
@@ -295,7 +259,7 @@ static int take_span(struct checking *k, const struct dt_span *s)
 	}
 	if (s->n)
 		t->last = last;
-	return dt_pair_span(k->pair, s);
+	return 0;
 }
 
 /* ---- comparing what was read with what is stored ---- */
@@ -428,14 +392,8 @@ static uint64_t end_of(const struct checking *k)
 	return end;
 }
 
-static int check_calls(struct checking *k, struct dt_error *e)
+int dt_checking_prepare(struct checking *k, struct dt_error *e)
 {
-	const struct dt_pair_events events = {.end = on_end, .other = on_other, .ctx = k};
-	const struct dt_reader_range range = {.order = DT_BY_THREAD};
-	struct dt_error why = {""};
-	struct dt_span s;
-	int rc = -1;
-
 	k->c->cut_off = dt_reader_meta(k->r, "policy") && !dt_reader_meta(k->r, "longest_stop");
 	k->c->whole = k->c->cut_off ? whole_until(k->r) : UINT64_MAX;
 	k->sites = dt_reader_sites(k->r);
@@ -443,13 +401,30 @@ static int check_calls(struct checking *k, struct dt_error *e)
 	k->end = end_of(k);
 	k->of_site = calloc((size_t)k->sites + 1, sizeof(*k->of_site));
 	k->tally = calloc(k->functions, sizeof(*k->tally));
-	k->pair = dt_pair_new(k->r, &events, false);
-	if (!k->of_site || !k->tally || !k->pair || dt_same_update(&k->same, k->r) ||
+	if (!k->of_site || !k->tally || dt_same_update(&k->same, k->r) ||
 	    dt_reader_pauses(k->r, on_pause, k) > 0 || dt_reader_changes(k->r, on_change, k) > 0)
+		return dt_fail(e, "out of memory");
+	return 0;
+}
+
+/* Reads all calls, unless something of the file is wrong: then k->read is not set. */
+static int read_calls(struct checking *k, struct dt_error *e)
+{
+	const struct dt_pair_events events = {
+		.end = dt_checking_end, .other = dt_checking_other, .ctx = k};
+	const struct dt_reader_range range = {.order = DT_BY_THREAD};
+	struct dt_error why = {""};
+	struct dt_span s;
+	int rc;
+
+	if (dt_checking_prepare(k, e))
+		return -1;
+	k->pair = dt_pair_new(k->r, &events, false);
+	if (!k->pair)
 		return dt_fail(e, "out of memory");
 	rc = dt_reader_start(k->r, &range, &why);
 	while (!rc && (rc = dt_reader_next(k->r, &s, &why)) > 0) {
-		if (take_span(k, &s))
+		if (dt_checking_span(k, &s) || dt_pair_span(k->pair, &s))
 			return dt_fail(e, "out of memory");
 		rc = 0;
 	}
@@ -460,8 +435,12 @@ static int check_calls(struct checking *k, struct dt_error *e)
 		return 0;
 	}
 	dt_pair_finish(k->pair);
-	if (k->c->stats.no_memory)
-		return dt_fail(e, "out of memory");
+	k->read = true;
+	return k->c->stats.no_memory ? dt_fail(e, "out of memory") : 0;
+}
+
+static int compare(struct checking *k, struct dt_error *e)
+{
 	compare_records(k);
 	compare_calls(k);
 	if (compare_holds(k))
@@ -480,38 +459,60 @@ static void free_checking(struct checking *k)
 	free(k->pause);
 }
 
-static int check_held(struct checking *k, const char *path, bool again,
-		      bool (*watch)(void *ctx, uint64_t records), void *ctx, struct dt_error *e)
+void dt_checking_clear(struct checking *k)
+{
+	free_checking(k);
+	dt_stats_free(&k->c->stats);
+	k->c->stats = (struct dt_stats){0};
+	k->c->calls = (struct dt_check_calls){0};
+	k->c->pauses = 0;
+	*k = (struct checking){.r = k->r, .c = k->c, .how = k->how};
+}
+
+int dt_checking_chunks(struct checking *k, struct dt_error *e)
+{
+	return dt_check_file(k->r, &k->c->faults, &k->c->chunks, k->how->watch, k->how->ctx, e);
+}
+
+static int check_calls(struct checking *k, struct dt_error *e)
+{
+	int rc = 0;
+
+	if (!k->read) {
+		dt_reader_watch(k->r, k->how->watch, k->how->ctx);
+		rc = read_calls(k, e);
+		dt_reader_watch(k->r, NULL, NULL);
+	}
+	return rc || !k->read ? rc : compare(k, e);
+}
+
+static int check_held(struct checking *k, const char *path, struct dt_error *e)
 {
 	struct dt_check *c = k->c;
-	int rc;
 
 	if (dt_reader_refresh(k->r, e) ||
-	    dt_check_file(k->r, &c->faults, &c->chunks, watch, ctx, e))
+	    (k->how->threads > 1 ? dt_check_sides(k, e) : dt_checking_chunks(k, e)))
 		return -1;
 	if (c->chunks.cut)
 		return 0; /* what is left would be compared with itself */
-	if (dt_check_sums(k->r, c, e))
+	if (dt_check_sums(k->r, c, e) || check_calls(k, e))
 		return -1;
-	dt_reader_watch(k->r, watch, ctx);
-	rc = check_calls(k, e);
-	dt_reader_watch(k->r, NULL, NULL);
-	if (rc || !c->paired)
-		return rc;
+	if (!c->paired)
+		return 0;
 	if (dt_check_pyramid(k->r, path, c, e))
 		return -1;
-	return again ? dt_check_pyramid(k->r, NULL, c, e) : 0;
+	return k->how->again ? dt_check_pyramid(k->r, NULL, c, e) : 0;
 }
 
-int dt_check_trace(struct dt_reader *r, const char *path, bool again, struct dt_check *c,
-		   bool (*watch)(void *ctx, uint64_t records), void *ctx, struct dt_error *e)
+int dt_check_trace(struct dt_reader *r, const char *path, const struct dt_check_how *how,
+		   struct dt_check *c, struct dt_error *e)
 {
-	struct checking k = {.r = r, .c = c};
+	struct checking k = {.r = r, .c = c, .how = how};
 	int rc;
 
 	*c = (struct dt_check){.paired = false};
 	dt_check_hold(r);
-	rc = check_held(&k, path, again, watch, ctx, e);
+	rc = check_held(&k, path, e);
 	dt_check_let_go(r);
 	free_checking(&k);
 	return rc;

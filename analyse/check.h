@@ -40,13 +40,20 @@ struct dt_check {
 	bool remade;	/* these sums were made anew, and compared */
 };
 
-/*
- * Checks the file of r, at path; nobody may write to it meanwhile. again: also makes what `view'
- * would show, and compares it. watch: see dt_reader_watch(). Faults are counted in c->faults.
- * Returns -1 if the check could not be done; the caller calls dt_check_free() in any case.
- */
-int dt_check_trace(struct dt_reader *r, const char *path, bool again, struct dt_check *c,
-		   bool (*watch)(void *ctx, uint64_t records), void *ctx, struct dt_error *e);
+/* How a trace is checked. */
+struct dt_check_how {
+	bool again; /* also makes what `view' would show, and compares it */
+	unsigned
+		threads; /* more than 1: the calls are read by these while the chunks are checked */
+	/* as for dt_reader_watch() */
+	bool (*watch)(void *ctx, uint64_t records);
+	void *ctx;
+};
+
+/* Checks the file of r, at path; nobody may write to it meanwhile. Faults are counted in c->faults.
+ * Returns -1 if the check could not be done; the caller calls dt_check_free() in any case. */
+int dt_check_trace(struct dt_reader *r, const char *path, const struct dt_check_how *how,
+		   struct dt_check *c, struct dt_error *e);
 void dt_check_free(struct dt_check *c);
 
 /* Compares the sums of a pyramid with the calls, for dt_check_trace(): of the one in the file at

@@ -79,7 +79,8 @@ static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segm
 }
 
 /* Adds what a call took to its caller's time in the calls it made. */
-static void charge(struct dt_segment *s, uint32_t i, uint64_t ticks)
+static void charge(const struct dt_thread_stack *t, struct dt_segment *s, uint32_t i,
+		   uint64_t ticks)
 {
 	int64_t below;
 
@@ -91,6 +92,8 @@ static void charge(struct dt_segment *s, uint32_t i, uint64_t ticks)
 	below = dt_pair_below(s);
 	if (below >= 0)
 		s->below->frame[below].call.children += ticks;
+	else if (t->outside)
+		t->outside->level[t->outside->levels - 1].children += ticks;
 }
 
 /*
@@ -99,11 +102,16 @@ static void charge(struct dt_segment *s, uint32_t i, uint64_t ticks)
  * next REACH callers only: a function could be at the bottom of a deep stack and be called at its
  * top again and again.
  */
-#define REACH 64
+#define REACH DT_PAIR_REACH
+
+static uint64_t counted_ticks(const struct dt_stack_frame *f)
+{
+	return f->call.flags & DT_CALL_UNTIMED ? f->inner : dt_call_ticks(&f->call);
+}
 
 static void credit(struct dt_segment *s, const struct dt_stack_frame *f)
 {
-	uint64_t ticks = f->call.flags & DT_CALL_UNTIMED ? f->inner : dt_call_ticks(&f->call);
+	uint64_t ticks = counted_ticks(f);
 	const struct dt_stack_frame *last = f - s->frame > REACH ? f - REACH : s->frame;
 
 	for (struct dt_stack_frame *g = s->frame + (f - s->frame); ticks && g-- > last;)
@@ -122,12 +130,18 @@ void dt_pair_pop(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 {
 	struct dt_stack_frame *f = &s->frame[s->n - 1];
 
+	if (__builtin_expect(dt_part_is_outside(f), 0)) {
+		dt_part_end(p, t, s, flags, exit);
+		return;
+	}
 	--*f->open;
 	f->call.inner = f->inner;
 	say_end(p, t, s, f, flags, exit);
 	if (f->call.flags & DT_CALL_RECURSIVE)
 		credit(s, f);
-	charge(s, s->n - 1, dt_call_ticks(&f->call));
+	else if (t->outside)
+		dt_part_count(p, t->outside, f->call.function, s->n - 1, counted_ticks(f));
+	charge(t, s, s->n - 1, dt_call_ticks(&f->call));
 	s->n--;
 }
 

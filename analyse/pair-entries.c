@@ -36,6 +36,8 @@ static struct dt_segment *nested(struct dt_pair *p, struct dt_thread_stack *t,
 {
 	struct dt_segment *s = dt_segment_new(t);
 
+	/* calls outside could be on any of the stacks */
+	p->spoiled |= t->outside && t->segments > 1;
 	if (!s) {
 		p->no_memory = true;
 		return NULL;
@@ -216,6 +218,8 @@ void dt_pair_entry_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint6
 	uint32_t before, how = 0;
 	bool arrived = dt_pair_has_arrived(t);
 
+	if (__builtin_expect(t->outside != NULL, 0) && dt_part_entry(p, t, sp, function))
+		return;
 	if (begins_stack(t, sp)) {
 		begin_stack(p, t, sp, function);
 		return;

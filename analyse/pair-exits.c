@@ -40,6 +40,8 @@ static void jump(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 		dt_pair_pop_chain(p, t, s, DT_CALL_TAIL | DT_CALL_LEFT, site);
 		return;
 	}
+	if (t->outside)
+		dt_part_chain(t->outside, s, chain_length(s));
 	if (chain_length(s) > DT_CALL_CHAIN)
 		dt_pair_pop(p, t, s, DT_CALL_TAIL | DT_CALL_LEFT, site);
 	f = dt_pair_top(s);

@@ -55,6 +55,7 @@ void dt_pair_exec(struct dt_pair *p, struct dt_thread_stack *t, uint64_t until)
 {
 	if (t->next_held < t->next_exec)
 		dt_pair_hold(t, t->next_exec, false);
+	p->spoiled |= t->outside != NULL; /* it ends the calls outside, too */
 	p->now = exec_time(p, t);
 	dt_pair_close_all(p, t, DT_CALL_UNWOUND);
 	t->floor = 0;

@@ -40,6 +40,64 @@ struct fact {
 	bool keeps;	 /* of swapcontext(): the thread may come back to the place of its entry */
 };
 
+/* ---- parts of a trace: pair.h ---- */
+
+/* Time in a function's calls, each counted once, for a call of the same function outside. */
+struct dt_part_time {
+	uint32_t function;
+	uint32_t deepest; /* the greatest depth of these calls, as of the part: 0 are those that
+			     nothing else of it is around */
+	uint64_t ticks;
+};
+
+/*
+ * What happened while one and the same call outside was the innermost of them.
+ */
+struct dt_part_level {
+	/* The stack pointers of what it called, or of what showed that it was open: it is above the
+	 * highest one, and near the lowest one. highest < lowest: there was nothing. */
+	uint64_t lowest, highest;
+	bool needed;	   /* there must be such a call: otherwise what was done is not right */
+	uint64_t children; /* ticks in the calls that it made */
+	size_t times;	   /* how many struct dt_part_time belong to this level and those before */
+	/* its exit, or the jump to another function that it ends with, has been met: then it is a
+	 * call of this function, at this stack pointer */
+	bool met, jumped;
+	uint32_t chain; /* how many calls have jumped one after the other at its place, it first */
+	uint32_t function;
+	uint64_t sp, inner; /* inner: as in struct dt_call, since it jumped */
+	/* How it ended, if it has: as for dt_pair_pop(), and what the thread had come to then. Then
+	 * another level follows. */
+	bool ended;
+	uint32_t flags, exit, losses, pauses;
+	uint64_t now, held;
+};
+
+#define DT_PART_PAGE 128
+
+/* The times of a function on the current level: see struct dt_part_time. */
+struct dt_part_count {
+	uint64_t ticks;
+	uint32_t deepest;
+};
+
+/* What is known of a thread in a part beside its stack. */
+struct dt_part_thread {
+	/* its first record: time, core, whether it is of the thread itself, and of a program */
+	uint64_t first;
+	uint16_t first_core;
+	bool first_own, first_of_program;
+	bool first_lost; /* records were lost directly before it */
+	struct dt_part_level *level;
+	size_t levels, level_size;
+	struct dt_part_time *time; /* by level */
+	size_t times, time_size;
+	/* Times of the current level, by function; where there are none: 0. The functions that have
+	 * any are those of time[] from `counted' on. */
+	struct dt_part_count **page;
+	size_t pages, counted;
+};
+
 struct dt_pair {
 	struct dt_reader *reader;
 	struct dt_pair_events events;
@@ -56,6 +114,8 @@ struct dt_pair {
 	struct dt_thread_stack *nobody[65536]; /* what runs on each core without a thread */
 	uint32_t cores;			       /* of these two: from here on, all are NULL */
 	bool any_loss, no_memory;
+	bool spoiled; /* this is a part of a trace, which cannot be paired without what was before
+		       */
 	uint64_t impossible; /* records of calls that are earlier than one before them in their
 				thread */
 	uint64_t next_loss;  /* after this time the span's core may lose something, or is losing it
@@ -102,6 +162,9 @@ static inline struct dt_stack_frame *dt_pair_top(struct dt_segment *s)
 {
 	return s->n ? &s->frame[s->n - 1] : NULL;
 }
+
+/* An outer call of the same function is looked for among so many callers (pair-calls.c). */
+#define DT_PAIR_REACH 64
 
 /* Returns the flags that say what may have happened to a call of which only the exit is known. */
 static inline uint32_t dt_pair_lossy(const struct dt_thread_stack *t)
@@ -291,6 +354,53 @@ static inline uint32_t dt_pair_new_program(const struct dt_pair *p, const struct
 	if (__builtin_expect(t->next_exec > s->ticks[s->n - 1] || t->next_exec == UINT64_MAX, 1))
 		return s->n;
 	return dt_pair_find_program(p, t, s, i);
+}
+
+/* ---- pair-part.c: of threads of which it is not known what was open before ---- */
+
+/* Makes one, with its first level; NULL: out of memory. */
+struct dt_part_thread *dt_part_thread_new(void);
+void dt_part_thread_free(struct dt_part_thread *o);
+
+/* Notes the first time of a function's calls on a level, for dt_part_count(). */
+void dt_part_count_first(struct dt_pair *p, struct dt_part_thread *o, uint32_t function,
+			 uint32_t depth, uint64_t ticks);
+/* Note an entry or a point at sp, before it is handled, and an exit that is not simply that of the
+ * innermost frame: it may be that of a call outside, which gets a frame then. dt_part_entry()
+ * returns whether it has handled the entry: as it would be below the innermost call outside. */
+bool dt_part_entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function);
+void dt_part_point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp);
+void dt_part_exit(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
+		  const struct fact *fact);
+/* Notes that so many frames of s, the innermost ones, are there by jumps to one another. */
+void dt_part_chain(struct dt_part_thread *o, const struct dt_segment *s, uint32_t length);
+/* Ends a call outside, the innermost frame, for dt_pair_pop(). */
+void dt_part_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint32_t flags,
+		 uint32_t exit);
+/* Completes what is noted, at the end of the part. */
+void dt_part_close(struct dt_part_thread *o, const struct dt_thread_stack *t);
+
+/* Adds the time of a call that is not known to be recursive; depth: of the call. */
+static inline void dt_part_count(struct dt_pair *p, struct dt_part_thread *o, uint32_t function,
+				 uint32_t depth, uint64_t ticks)
+{
+	size_t page = function / DT_PART_PAGE;
+	struct dt_part_count *c =
+		page < o->pages && o->page[page] ? &o->page[page][function % DT_PART_PAGE] : NULL;
+
+	if (__builtin_expect(!c || !c->ticks, 0)) {
+		dt_part_count_first(p, o, function, depth, ticks);
+		return;
+	}
+	c->ticks += ticks;
+	if (depth > c->deepest)
+		c->deepest = depth;
+}
+
+/* Returns whether a frame is of a call outside: its entry is not known. */
+static inline bool dt_part_is_outside(const struct dt_stack_frame *f)
+{
+	return !f->call.entry;
 }
 
 /* ---- waits.c ---- */

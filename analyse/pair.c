@@ -117,11 +117,17 @@ static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 		       s->frame[s->n - 1].call.function == function;
 
 	/* it makes no jump, was not reached by one, and is not the segment's last frame */
-	if (__builtin_expect(mine && !fact->tail && !t->tail_sp && s->n > 1 &&
-				     !s->frame[s->n - 2].jump,
+	if (__builtin_expect(mine && !fact->tail && !t->tail_sp &&
+				     (s->n > 1 ? !s->frame[s->n - 2].jump : t->outside != NULL),
 			     1)) {
 		dt_pair_pop(p, t, s, 0, p->span->site[p->at]);
 		return;
+	}
+	if (__builtin_expect(t->outside != NULL, 0)) {
+		dt_part_exit(p, t, sp, fact);
+		s = t->current;
+		mine = s && s->n && s->frame[s->n - 1].call.sp == sp &&
+		       s->frame[s->n - 1].call.function == function;
 	}
 	if (__builtin_expect(fact->arrives && !mine, 0)) {
 		dt_pair_arrive(p, t, sp, fact);
@@ -182,9 +188,11 @@ static void other(struct dt_pair *p, struct dt_thread_stack *t, uint8_t kind, ui
 	struct dt_segment *s;
 
 	/* these are recorded by the thread itself; a switch or a rundown is about it */
-	if (kind == DT_POINT || kind == DT_EVENT || kind == DT_SEND || kind == DT_RECEIVE)
+	if (kind == DT_POINT || kind == DT_EVENT || kind == DT_SEND || kind == DT_RECEIVE) {
+		if (t->outside)
+			dt_part_point(p, t, sp);
 		point(p, t, sp);
-	else if (kind == DT_SWITCH)
+	} else if (kind == DT_SWITCH)
 		dt_waits_switch(p, t, i);
 	else if (kind == DT_WAKE)
 		dt_waits_woken(p, t, p->span, i);
@@ -456,6 +464,7 @@ void dt_pair_free(struct dt_pair *p)
 		if (!p->thread[i])
 			continue;
 		dt_stack_free(p->thread[i]);
+		dt_part_thread_free(p->thread[i]->outside);
 		free(p->thread[i]);
 	}
 	for (size_t i = 0; i < p->cores; i++) {

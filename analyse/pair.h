@@ -130,4 +130,44 @@ void dt_pair_each_open(struct dt_pair *p, uint64_t now,
  * from one tick to another. */
 bool dt_pair_was_off(const struct dt_pair *p, uint32_t function, uint64_t from, uint64_t to);
 
+/* ---- parts of a trace ---- */
+
+/*
+ * Pairing a part of a trace without what was before it, for several parts side by side. Of each
+ * thread it is not known which calls are open when the part begins: they are outside. What the
+ * records of the part say about these calls is noted, to be checked against them, and added to
+ * them, by whoever has paired all that was before (pair-join.c): the result is that of one pass.
+ *
+ * Calls that begin and end within the part have all that belongs to them, except that they may be
+ * recursive: within a call of the same function outside.
+ */
+
+struct dt_thread_stack;
+
+/* A part that has been paired: what is left to be put together with what was before. */
+struct dt_part {
+	struct dt_thread_stack **thread; /* those that have records in it */
+	size_t threads;
+	uint64_t impossible; /* as dt_pair_impossible() */
+	bool spoiled;	     /* it has to be paired again, after what was before */
+};
+
+/* Takes the next span of a part, like dt_pair_span(). -1: out of memory. */
+int dt_part_span(struct dt_pair *p, const struct dt_span *s);
+/* Returns whether the part that is being paired is spoiled already. */
+bool dt_part_is_spoiled(const struct dt_pair *p);
+/* Ends a part: gives what is left of it, which dt_part_free() frees, and makes the pairing ready
+ * for another part. -1: out of memory. */
+int dt_part_finish(struct dt_pair *p, struct dt_part *part);
+void dt_part_free(struct dt_part *part);
+
+/*
+ * Joins a part with a pairing of all that was before it. Returns 1: it is done; 0: the part does
+ * not go with what was before, nothing has been changed, and it has to be paired again; -1: out of
+ * memory. recursive: is called for times of calls within the part that are within calls of the same
+ * function outside, although they were not said to be recursive.
+ */
+int dt_part_join(struct dt_pair *p, struct dt_part *part,
+		 void (*recursive)(void *ctx, uint32_t function, uint64_t ticks), void *ctx);
+
 #endif

@@ -108,6 +108,9 @@ struct dt_thread_stack {
 	size_t held_inside; /* index, plus one, of the hold that its last record was inside of; 0:
 			       none */
 	struct dt_open_counts open;
+	/* of a part of a trace (pair.h): what its records say of the calls that were open before;
+	 * NULL: all is known from the beginning on */
+	struct dt_part_thread *outside;
 };
 
 #define DT_LANDS_STACK	0xffffffffu

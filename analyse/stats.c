@@ -285,6 +285,64 @@ int dt_stats_add(struct dt_stats *s, const uint8_t *bytes, size_t n, uint32_t fu
 	return c.bad ? -1 : 0;
 }
 
+/* ---- parts of a trace ---- */
+
+static int merge_buckets(struct dt_function_stats *f, const struct dt_function_stats *from)
+{
+	if (!f->bucket && !(f->bucket = calloc(DT_BUCKETS, sizeof(*f->bucket))))
+		return -1;
+	for (unsigned i = dt_stats_bucket(from->min); i <= dt_stats_bucket(from->max); i++)
+		f->bucket[i] += from->bucket[i];
+	return 0;
+}
+
+static int merge_function(struct dt_function_stats *f, const struct dt_function_stats *from)
+{
+	f->calls += from->calls;
+	f->timed += from->timed;
+	f->unwound += from->unwound;
+	f->tail += from->tail;
+	f->open += from->open;
+	f->no_exit += from->no_exit;
+	f->no_entry += from->no_entry;
+	f->loss += from->loss;
+	f->paused += from->paused;
+	f->backward += from->backward;
+	f->total += from->total;
+	f->self += from->self;
+	f->sum += from->sum;
+	f->squares += from->squares;
+	f->waited += from->waited;
+	f->waited_self += from->waited_self;
+	f->preempted += from->preempted;
+	f->min = from->min < f->min ? from->min : f->min;
+	f->max = from->max > f->max ? from->max : f->max;
+	return from->timed ? merge_buckets(f, from) : 0;
+}
+
+int dt_stats_merge(struct dt_stats *s, const struct dt_stats *from)
+{
+	for (uint32_t i = 0; i < from->functions; i++) {
+		const struct dt_function_stats *f = &from->function[i];
+		struct dt_function_stats *to;
+
+		if (!f->calls && !f->no_entry)
+			continue;
+		to = stats_of(s, i);
+		if (!to || merge_function(to, f))
+			return -1;
+	}
+	return 0;
+}
+
+void dt_stats_recursive(void *ctx, uint32_t function, uint64_t ticks)
+{
+	struct dt_function_stats *f = stats_of(ctx, function);
+
+	if (f)
+		f->total -= ticks;
+}
+
 void dt_stats_free(struct dt_stats *s)
 {
 	for (uint32_t i = 0; i < s->functions; i++)

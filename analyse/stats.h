@@ -107,6 +107,11 @@ void dt_stats_reset(struct dt_stats *s);
  * memory is out. */
 int dt_stats_add(struct dt_stats *s, const uint8_t *bytes, size_t n, uint32_t functions);
 
+/* Adds the calls of `from', in the same ticks and rows. Returns -1 when out of memory. */
+int dt_stats_merge(struct dt_stats *s, const struct dt_stats *from);
+/* Takes back time that has been counted of calls that turn out to be recursive. */
+void dt_stats_recursive(void *ctx, uint32_t function, uint64_t ticks);
+
 void dt_stats_free(struct dt_stats *s);
 
 #endif

@@ -9,6 +9,7 @@
 #include "cmd/check-json.h"
 #include "cmd/commands.h"
 #include "cmd/fleet.h"
+#include "cmd/jobs.h"
 #include "cmd/open.h"
 #include "cmd/progress.h"
 #include "core/text.h"
@@ -28,6 +29,8 @@ static const char help[] =
 	"  -a, --all    also of traces with more than a million records: sums them up anew as view\n"
 	"               does, and asks sql, and compares\n"
 	"      --json   print JSON lines: for each kind of fault, and for each trace (doc/json.md)\n"
+	"  -j, --jobs N on N threads: the chunks on one, the calls on another; otherwise so if two\n"
+	"               cores may be used and the trace is long. What is printed is the same\n"
 	"  -q, --quiet  print faults only\n"
 	"  -s, --strict find fault with rings, too, that a traced program has written into: what it\n"
 	"               recorded from then on is not known; and with exits that have no entry where\n"
@@ -39,6 +42,7 @@ static const char help[] =
 
 struct check_options {
 	bool all, quiet, strict, json;
+	struct dt_jobs jobs;
 };
 
 /* ---- sql ---- */
@@ -326,7 +330,8 @@ static void say_sound(const char *path, struct dt_reader *r, const struct dt_che
 static int check_file(const char *path, const struct check_options *o)
 {
 	struct dt_progress progress;
-	struct dt_summary summary;
+	struct dt_summary summary = {0};
+	struct dt_check_how how;
 	struct dt_check c = {.paired = false};
 	struct dt_error e = {""};
 	struct dt_reader *r = dt_reader_open(path, &e);
@@ -344,7 +349,13 @@ static int check_file(const char *path, const struct check_options *o)
 	again = !dt_reader_summary(r, &summary, NULL) && (o->all || summary.records <= SHORT);
 	dt_progress_begin(&progress, r);
 	progress.total *= 2; /* every record is read twice: by itself, then as part of a call */
-	rc = dt_check_trace(r, path, again, &c, progress.watch, &progress, &e);
+	how = (struct dt_check_how){.again = again,
+				    .threads = dt_jobs_for(&o->jobs, summary.records),
+				    .watch = progress.watch,
+				    .ctx = &progress};
+	if (how.threads > 1)
+		progress.total /= 2; /* what reads the calls beside does not tell */
+	rc = dt_check_trace(r, path, &how, &c, &e);
 	dt_progress_end(&progress, r);
 	if (!rc && again && c.paired)
 		again = check_sql(path, r, &c);
@@ -420,15 +431,18 @@ static int check_fleet(const char *path, const struct check_options *o)
 
 int dt_cmd_check(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"all", no_argument, NULL, 'a'},    {"quiet", no_argument, NULL, 'q'},
-		{"strict", no_argument, NULL, 's'}, {"json", no_argument, NULL, 'J'},
-		{"help", no_argument, NULL, 'h'},   {0}};
+	static const struct option options[] = {{"all", no_argument, NULL, 'a'},
+						{"quiet", no_argument, NULL, 'q'},
+						{"strict", no_argument, NULL, 's'},
+						{"json", no_argument, NULL, 'J'},
+						{"jobs", required_argument, NULL, 'j'},
+						{"help", no_argument, NULL, 'h'},
+						{0}};
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
 	struct check_options o = {.all = false};
 	int c, status = 0;
 
-	while ((c = getopt_long(argc, argv, "aqsh", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "aqsj:h", options, NULL)) != -1) {
 		switch (c) {
 		case 'a':
 			o.all = true;
@@ -441,6 +455,10 @@ int dt_cmd_check(int argc, char **argv)
 			break;
 		case 'J':
 			o.json = true;
+			break;
+		case 'j':
+			if (!dt_jobs_parse(&o.jobs, optarg))
+				return 2;
 			break;
 		case 'h':
 			return fputs(help, stdout) == EOF;

@@ -9,6 +9,7 @@
 #include "analyse/missed.h"
 #include "analyse/stats.h"
 #include "cmd/fields.h"
+#include "cmd/jobs.h"
 #include "cmd/open.h"
 #include "cmd/reasons.h"
 #include "cmd/terminal.h"
@@ -53,6 +54,7 @@ struct report {
 	bool left_out;		 /* the sums of what a filter has left out while recording */
 	bool budget;		 /* when functions were off because of the budget */
 	const char *filter_text; /* NULL: all calls are wanted */
+	struct dt_jobs jobs;
 	struct dt_terminal terminal;
 	struct dt_fields fields; /* enum dt_report_field */
 	struct dt_hosts hosts;	 /* of a trace of several machines */

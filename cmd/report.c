@@ -6,6 +6,7 @@
 #include <string.h>
 #include "analyse/meanings.h"
 #include "analyse/feed.h"
+#include "analyse/parts.h"
 #include "cmd/commands.h"
 #include "cmd/budget.h"
 #include "cmd/left-out.h"
@@ -45,8 +46,8 @@ static const char help[] =
 	"      --json           as JSON, an object a line: doc/json.md\n"
 	"      --subtract       times without what recording cost, as it was measured when the\n"
 	"                       recording began; says how much that is\n"
-	"      --anyway         also of a trace that does not add up\n" DT_TERMINAL_HELP
-	"  -h, --help           show this\n"
+	"      --anyway         also of a trace that does not add up\n" DT_JOBS_HELP
+		DT_TERMINAL_HELP "  -h, --help           show this\n"
 	"\n"
 	"Total: a call with its callees; recursive calls count once; where the time of the\n"
 	"outermost one is not known, those in it count. Self: without callees.\n"
@@ -235,6 +236,95 @@ static int read_calls(struct dt_reader *r, struct report *o, const struct dt_rea
 	return rc;
 }
 
+/* ---- on several cores ---- */
+
+/* The sums of a part of the trace. */
+struct part_sums {
+	struct dt_stats stats;
+	uint64_t others[256];
+	struct dt_reader *reader;
+};
+
+static void *new_sums(void *ctx, struct dt_reader *r)
+{
+	struct part_sums *s = calloc(1, sizeof(*s));
+
+	(void)ctx;
+	if (s)
+		s->reader = r;
+	return s;
+}
+
+static void on_part_end(void *ctx, const struct dt_call *c)
+{
+	struct part_sums *s = ctx;
+
+	dt_stats_call(&s->stats, c);
+}
+
+static void on_part_other(void *ctx, const struct dt_span *span, uint32_t i, uint32_t depth)
+{
+	struct part_sums *s = ctx;
+
+	(void)depth;
+	s->others[dt_reader_site(s->reader, span->site[i])->kind]++;
+}
+
+static void on_recursive(void *ctx, uint32_t function, uint64_t ticks)
+{
+	struct part_sums *s = ctx;
+
+	dt_stats_recursive(&s->stats, function, ticks);
+}
+
+static void add_sums(void *ctx, void *sums)
+{
+	struct report *o = ctx;
+	struct part_sums *s = sums;
+
+	if (s->stats.no_memory || dt_stats_merge(&o->stats, &s->stats))
+		o->stats.no_memory = true;
+	for (size_t i = 0; i < 256; i++)
+		o->others[i] += s->others[i];
+}
+
+static void free_sums(void *sums)
+{
+	struct part_sums *s = sums;
+
+	dt_stats_free(&s->stats);
+	free(s);
+}
+
+/* Returns on how many threads the calls are to be read; 1: also if what is reported needs them in
+ * the order of time. */
+static unsigned threads_for(struct report *o, const struct dt_reader_range *range,
+			    const struct dt_pair_events *events, uint64_t records)
+{
+	if (events->begin || events->cost || o->failed || o->run.wanted || range->from || range->to)
+		return 1;
+	return dt_parts_threads(o->reader, dt_jobs_for(&o->jobs, records));
+}
+
+static int read_parts(struct dt_reader *r, struct report *o, unsigned threads, uint64_t total,
+		      const struct dt_pair_events *events, struct dt_error *e)
+{
+	struct dt_parts k = {.reader = r,
+			     .threads = threads,
+			     .length = dt_parts_length(threads, total),
+			     .events = *events,
+			     .new = new_sums,
+			     .end = on_part_end,
+			     .other = on_part_other,
+			     .recursive = on_recursive,
+			     .add = add_sums,
+			     .free = free_sums};
+
+	if (dt_parts_run(&k, e))
+		return -1;
+	return o->anyway ? 0 : dt_pair_sound(r, k.records, total, k.impossible, e);
+}
+
 /* What read_waits() reads. */
 struct reading {
 	struct report *o;
@@ -256,11 +346,16 @@ static int read_all(struct report *o, const struct dt_reader_range *range, const
 	struct dt_reader *r = o->reader;
 	struct dt_summary s;
 	struct dt_error e;
+	unsigned threads;
 
 	if (o->choice.filter || o->groups.keys)
 		events.begin = on_begin;
 	o->groups.reader = r;
-	if (read_calls(r, o, range, &events, &e))
+	if (dt_reader_summary(r, &s, NULL))
+		s.records = 0;
+	threads = threads_for(o, range, &events, s.records);
+	if (threads > 1 ? read_parts(r, o, threads, s.records, &events, &e)
+			: read_calls(r, o, range, &events, &e))
 		return dt_cmd_fail("%s", e.text);
 	dt_reasons_sort(&o->reasons);
 	o->waits = dt_feed_has_switches(r);
@@ -469,6 +564,7 @@ static int parse(int argc, char **argv, struct report *o)
 						{"budget", no_argument, NULL, 11},
 						{"by", required_argument, NULL, 10},
 						{"fields", required_argument, NULL, 'O'},
+						{"jobs", required_argument, NULL, 'j'},
 						DT_TERMINAL_LONG,
 						{"help", no_argument, NULL, 'h'},
 						{0}};
@@ -476,7 +572,7 @@ static int parse(int argc, char **argv, struct report *o)
 	int c, status = -1;
 	char *end;
 
-	while ((c = getopt_long(argc, argv, "s:n:F:N:f:O:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "s:n:F:N:f:O:j:h", options, NULL)) != -1) {
 		switch (c) {
 		case 's':
 			if (!parse_key(optarg, &o->key))
@@ -495,6 +591,10 @@ static int parse(int argc, char **argv, struct report *o)
 				dt_cmd_fail("%s", e.text);
 				return 2;
 			}
+			break;
+		case 'j':
+			if (!dt_jobs_parse(&o->jobs, optarg))
+				return 2;
 			break;
 		case 'h':
 			fputs(help, stdout);

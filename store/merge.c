@@ -111,10 +111,19 @@ static bool is_next(const struct dt_cursor *c, sqlite3_stmt *q)
 	       first <= INT64_MAX - records;
 }
 
+/* Returns whether all records of a chunk are after the part that is read, and so is what follows.
+ */
+static bool is_behind_part(const struct dt_reader *r, sqlite3_stmt *q)
+{
+	return r->range.part && r->range.to < INT64_MAX &&
+	       sqlite3_column_int64(q, 5) > (sqlite3_int64)r->range.to;
+}
+
 /* Loads the next chunk. 1: it is loaded; 0: there is none; -1: error. */
 static int load_chunk(struct dt_reader *r, struct dt_cursor *c, struct dt_error *e)
 {
 	sqlite3_stmt *q = r->statement[READ_CHUNK], *v = r->statement[VALS];
+	bool limited = r->range.to < INT64_MAX && !r->range.part;
 	struct dt_error why = {""};
 	const void *vals = NULL;
 	uint32_t records;
@@ -124,11 +133,12 @@ static int load_chunk(struct dt_reader *r, struct dt_cursor *c, struct dt_error 
 	sqlite3_bind_int64(q, 1, c->core);
 	sqlite3_bind_int64(q, 2, (sqlite3_int64)c->next);
 	/* ticks are unsigned, but the columns are signed: "no limit" must really be none */
-	sqlite3_bind_int64(q, 3, r->range.from ? (sqlite3_int64)r->range.from : INT64_MIN);
+	sqlite3_bind_int64(q, 3,
+			   r->range.from && !c->begun ? (sqlite3_int64)r->range.from : INT64_MIN);
 	sqlite3_bind_int64(q, 4, (sqlite3_int64)r->limit);
-	sqlite3_bind_int64(q, 5, r->range.to < INT64_MAX ? (sqlite3_int64)r->range.to : INT64_MAX);
+	sqlite3_bind_int64(q, 5, limited ? (sqlite3_int64)r->range.to : INT64_MAX);
 	rc = sqlite3_step(q);
-	if (rc == SQLITE_DONE) {
+	if (rc == SQLITE_DONE || (rc == SQLITE_ROW && is_behind_part(r, q))) {
 		sqlite3_reset(q);
 		return 0;
 	}
@@ -142,6 +152,8 @@ static int load_chunk(struct dt_reader *r, struct dt_cursor *c, struct dt_error 
 			"%s: chunk %ld of the trace: damaged: where it begins, or how long it is",
 			r->path, (long)id);
 	}
+	c->whole = c->begun && sqlite3_column_int64(q, 5) >= 0 &&
+		   (uint64_t)sqlite3_column_int64(q, 4) <= r->range.to;
 	c->base = (uint64_t)sqlite3_column_int64(q, 1);
 	records = (uint32_t)sqlite3_column_int64(q, 2);
 	if (r->range.values) {
@@ -215,11 +227,13 @@ enum place {
 
 static enum place place_of(const struct dt_reader *r, const struct dt_cursor *c, uint64_t ticks)
 {
+	if (r->range.part && c->begun)
+		return ticks > r->range.to ? FAR : IN;
 	if (ticks < r->range.from)
 		return BEFORE;
 	if (ticks <= r->range.to)
 		return IN;
-	return ticks - r->range.to <= c->back ? BEHIND : FAR;
+	return ticks - r->range.to <= c->back && !r->range.part ? BEHIND : FAR;
 }
 
 /*
@@ -234,6 +248,7 @@ static void skip(const struct dt_reader *r, struct dt_cursor *c)
 
 		if (place == BEHIND || place == FAR)
 			note_behind(c);
+		c->begun |= place == IN;
 		if (place == IN || place == FAR)
 			break;
 		if (left > c->decoder.run_left)
@@ -394,8 +409,8 @@ static bool follows(const struct dt_reader *r, const struct dt_reader_range *ran
 {
 	return r->through && !r->failed && r->range.to < UINT64_MAX &&
 	       range->from == r->range.to + 1 && range->order == r->range.order &&
-	       range->values == r->range.values && range->one_core == r->range.one_core &&
-	       range->core == r->range.core;
+	       range->values == r->range.values && !range->part && !r->range.part &&
+	       range->one_core == r->range.one_core && range->core == r->range.core;
 }
 
 /* Moves a cursor back to where the last range ended on its core. */
@@ -515,9 +530,10 @@ static uint32_t run_length(const struct dt_reader *r, const struct dt_cursor *c)
 			;
 		n = i;
 	}
-	if (r->range.from == 0 && r->range.to == UINT64_MAX)
+	if ((r->range.from == 0 && r->range.to == UINT64_MAX) || c->whole)
 		return n;
-	for (i = 0; i < n && ticks[i] >= r->range.from && ticks[i] <= r->range.to; i++)
+	for (i = 0;
+	     i < n && (ticks[i] >= r->range.from || r->range.part) && ticks[i] <= r->range.to; i++)
 		;
 	return i;
 }

@@ -19,7 +19,7 @@
 
 static const char *const statement_sql[READER_STATEMENTS] = {
 	[READ_CHUNK] =
-		"SELECT c.id, c.first, c.records, c.events, c.max_ticks FROM chunk c WHERE c.id="
+		"SELECT c.id, c.first, c.records, c.events, c.max_ticks, c.min_ticks FROM chunk c WHERE c.id="
 		"(SELECT id FROM chunk WHERE core=?1 AND first>=?2 AND max_ticks>=?3 AND id<=?4"
 		" AND min_ticks<=?5 ORDER BY first LIMIT 1)",
 	/* disorder comes from what a ring held, and hardly reaches over more than 64 chunks */

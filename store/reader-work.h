@@ -29,6 +29,8 @@ struct dt_cursor {
 	uint64_t key;	/* ticks of the record at `at': cursors are merged in this order */
 	uint64_t bound; /* until this tick, the core has only records of the thread at `at' */
 	bool ended;	/* there is nothing more at the moment */
+	bool begun;	/* of a part (struct dt_reader_range): its first record has been met... */
+	bool whole;	/* ...and all of the loaded chunk is in it */
 	struct dt_decoder decoder;
 	struct dt_batch *batch;
 	struct dt_loss *loss; /* losses of the loaded chunk, ascending; at the core's end: the loss

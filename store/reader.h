@@ -209,6 +209,13 @@ struct dt_reader_range {
 	uint64_t from, to; /* ticks, both inclusive; to 0: no limit */
 	bool one_core;	   /* only this ring's records */
 	uint16_t core;
+	/*
+	 * One of several ranges that together are all of the trace, each record in the place where
+	 * one pass over everything has it: on each core, from the first record that is not before
+	 * `from' up to, but without, the first one that is after `to'. A record that was noted late
+	 * comes with those around it, whatever its time.
+	 */
+	bool part;
 };
 
 /* Successive records of one core and one thread, by columns. */

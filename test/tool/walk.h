@@ -42,7 +42,7 @@ static void walk_check(struct dt_reader *r, const char *path)
 {
 	struct dt_check c = {0};
 
-	dt_check_trace(r, path, true, &c, NULL, NULL, &walk_error);
+	dt_check_trace(r, path, &(struct dt_check_how){.again = true}, &c, &walk_error);
 	dt_check_free(&c);
 }
 

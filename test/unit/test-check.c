@@ -106,7 +106,7 @@ static void check(struct dt_check *c)
 	r = dt_reader_open(trace_path, &e);
 	if (!r)
 		fail_msg("%s", e.text);
-	if (dt_check_trace(r, trace_path, true, c, NULL, NULL, &e))
+	if (dt_check_trace(r, trace_path, &(struct dt_check_how){.again = true}, c, &e))
 		fail_msg("%s", e.text);
 	dt_reader_close(r);
 }
