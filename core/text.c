@@ -44,7 +44,8 @@ bool dt_text_parse(const char *line, size_t n, struct dt_record *r)
 			return false;
 	*r = (struct dt_record){.kind = (uint8_t)line[0], .pc = v[0], .ticks = v[1]};
 	r->tid = v[2] == UINT64_MAX ? DT_NO_TID : (uint32_t)v[2];
-	for (int i = 0; i < 4; i++)
+	/* an exit has its result, and nothing else (dt_text_line()) */
+	for (int i = 0; i < (r->kind == DT_EXIT ? 1 : 4); i++)
 		r->value[i] = v[3 + i];
 	return true;
 }
@@ -143,7 +144,7 @@ bool dt_layout_parse(const char *line, size_t n, enum dt_layout layout, struct d
 	*r = (struct dt_record){.kind = (uint8_t)line[0], .pc = pc, .ticks = ticks};
 	r->tid = (uint32_t)tid;
 	r->core = (uint16_t)cpu;
-	__builtin_memcpy(r->value, v, sizeof(v));
+	__builtin_memcpy(r->value, v, r->kind == DT_EXIT ? sizeof(*v) : sizeof(v));
 	return true;
 }
 

@@ -19,8 +19,8 @@
 void dt_text_line(char *out, const struct dt_record *r);
 
 /*
- * Reads such a line back, all but core, sp and flags, which are not in it. Returns false if it is
- * not such a line.
+ * Reads such a line back, all but core, sp and flags, which are not in it; what an exit's line has
+ * behind the result is left out. Returns false if it is not such a line.
  */
 bool dt_text_parse(const char *line, size_t n, struct dt_record *r);
 
@@ -50,8 +50,8 @@ size_t dt_layout_size(enum dt_layout layout);
 bool dt_layout_line(char *out, enum dt_layout layout, const struct dt_record *r);
 
 /*
- * Reads a line of that layout back, as far as the layout holds the record. Returns false if it is
- * not such a line.
+ * Reads a line of that layout back, as far as the layout holds the record; of an exit, only the
+ * result. Returns false if it is not such a line.
  */
 bool dt_layout_parse(const char *line, size_t n, enum dt_layout layout, struct dt_record *r);
 

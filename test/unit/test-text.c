@@ -615,9 +615,40 @@ static void test_rings(void **state)
 	assert_string_equal(little, "core 10, co");
 }
 
+/* What an exit's line has behind the result is no part of it: what is read is what the line that is
+ * written of it has. */
+static void test_exit_has_a_result(void **state)
+{
+	static const char letters[] = "XEe";
+
+	for (const char *kind = letters; *kind; kind++)
+		for (int l = DT_LAYOUT_64; l <= DT_LAYOUT_32_CPU; l++) {
+			const struct dt_record full = {.kind = DT_ENTRY,
+						       .pc = 0x403705,
+						       .ticks = 5,
+						       .tid = 7,
+						       .value = {1, 2, 3, 4}};
+			enum dt_layout layout = (enum dt_layout)l;
+			char line[DT_LINE + 1] = "", again[DT_LINE + 1] = "";
+			struct dt_record r, back;
+			size_t n = dt_layout_size(layout);
+
+			dt_layout_line(line, layout, &full);
+			line[0] = *kind;
+			assert_true(dt_layout_parse(line, n, layout, &r));
+			assert_int_equal(r.value[0], 1);
+			assert_int_equal(r.value[1], *kind == DT_EXIT ? 0 : 2);
+			dt_layout_line(again, layout, &r);
+			assert_true(dt_layout_parse(again, n, layout, &back));
+			assert_memory_equal(&r, &back, sizeof(r));
+			assert_int_equal(strcmp(line, again) == 0, *kind != DT_EXIT);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_exit_has_a_result),
 		cmocka_unit_test(test_rings),
 		cmocka_unit_test(test_golden_lines),
 		cmocka_unit_test(check_024_no_thread),
