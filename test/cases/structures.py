@@ -81,6 +81,8 @@ class Made:
     def number(self, t, bits=0):
         """a small one that the type can hold, another each time as far as it can"""
         self.n += 1
+        if t.name == 'char':
+            return 65 + self.n % 26  # a letter: nothing that split() takes for more
         top = {'_Bool': 2, 'enum e': 1}.get(t.name, 100)
         return self.n % min(top, 1 << (bits - 1) if bits else top)
 
