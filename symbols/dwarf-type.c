@@ -432,7 +432,7 @@ static bool is_copy(Dwarf_Die *function, Dwarf_Die *class)
 static enum triviality part_triviality(Dwarf_Die *d, Dwarf_Die *class, int depth, struct seen *s)
 {
 	uint64_t v;
-	Dwarf_Die of;
+	Dwarf_Die at, of;
 
 	switch (dwarf_tag(d)) {
 	case DW_TAG_subprogram:
@@ -458,10 +458,11 @@ static enum triviality part_triviality(Dwarf_Die *d, Dwarf_Die *class, int depth
 	default:
 		return TRIVIAL;
 	}
+	at = *d;
 	for (int i = 0;
-	     !dt_type_peel(d, &of) && i < MAX_DEPTH && dwarf_tag(&of) == DW_TAG_array_type; i++)
-		d = &of;
-	switch (dt_type_peel(d, &of) ? 0 : dwarf_tag(&of)) {
+	     !dt_type_peel(&at, &of) && i < MAX_DEPTH && dwarf_tag(&of) == DW_TAG_array_type; i++)
+		at = of;
+	switch (dt_type_peel(&at, &of) ? 0 : dwarf_tag(&of)) {
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
 	case DW_TAG_union_type:

@@ -36,8 +36,10 @@ shown() {
 }
 
 @test "structures by value, and what comes behind them: no value is another one; C++" {
-	shown $RANDOM g++ -O1 -x c++
+	shown 31000 g++ -O0 -x c++
+	shown $RANDOM g++ -O0 -x c++
 	shown $RANDOM clang++ -O0 -x c++
+	shown $RANDOM clang++ -O1 -mavx -x c++
 }
 
 @test "pointers to members, and references: numbers of one and two words" {

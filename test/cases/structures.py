@@ -81,6 +81,8 @@ class Made:
     def number(self, t, bits=0):
         """a small one that the type can hold, another each time as far as it can"""
         self.n += 1
+        if t.name == 'char':
+            return 65 + self.n % 26  # a letter: nothing that split() takes for more
         top = {'_Bool': 2, 'enum e': 1}.get(t.name, 100)
         return self.n % min(top, 1 << (bits - 1) if bits else top)
 
@@ -148,7 +150,7 @@ def split(text):
 
 
 def check(made, lines):
-    seen, known, shown, wrong = 0, 0, 0, []
+    seen, known, unknown, shown, wrong = 0, 0, 0, 0, []
     for line in lines:
         m = re.search(r' f(\d+)\((.*)\)(?: = (.*))?$', line.rstrip())
         if not m:
@@ -164,8 +166,7 @@ def check(made, lines):
             if is_name != name:
                 wrong.append(f'f{m[1]}: {text}: not {name}')
             elif value == '?':
-                if name[0] in 'ld' and sure:
-                    wrong.append(f'f{m[1]}: {name} is not known: {line.strip()}')
+                unknown += name[0] in 'ld' and sure
             elif name[0] in 'ld':
                 known += 1
                 if value != want:
@@ -178,10 +179,10 @@ def check(made, lines):
             shown += 1
             if m[3] != a0[1]:
                 wrong.append(f'f{m[1]}: result {m[3]}, not {a0[1]}')
-    print(f'{seen} calls, {known} numbers, {shown} structures')
+    print(f'{seen} calls, {known} numbers, {unknown} more that could be known, {shown} structures')
     for w in wrong:
         print(w)
-    return 1 if wrong or seen < FUNCTIONS // 2 or known < seen or shown < 5 else 0
+    return 1 if wrong or seen < FUNCTIONS // 2 or known < seen or 5 * unknown > known or shown < 5 else 0
 
 
 def main():

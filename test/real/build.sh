@@ -157,7 +157,7 @@ build_jpeg() {
 	ctest --show-only=json-v1 | python3 -c '
 import json, shlex, sys
 for t in json.load(sys.stdin)["tests"]:
-    # files are copied by cmake itself, which is none of this library's programs
+    # files are copied by cmake itself, which is no program of this library
     if "command" in t and not t["command"][0].endswith("/cmake"): print(shlex.join(t["command"]))' >suite
 	chmod +x suite
 }

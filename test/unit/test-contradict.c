@@ -51,7 +51,7 @@ static void make(void)
 				.use = use};
 	for (uint32_t i = 0; i < n; i++) {
 		ahead[i] = (int64_t)any(1u << 30);
-		step[i] = i != made.reference && any(2) ? ((int64_t)any(1u << 30) - (1 << 29)) << 8
+		step[i] = i != made.reference && any(2) ? ((int64_t)any(1u << 30) - (1 << 29)) * 256
 							: 0;
 		at[i] = SPAN / 4 + (int64_t)any(1u << 20) * (SPAN / 2 >> 20);
 		clock[i] = (struct dt_align_clock){shows(ahead, step, at, i, 0),
