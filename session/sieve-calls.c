@@ -13,7 +13,6 @@
 
 #define CHAIN	   16	 /* see DT_CALL_CHAIN */
 #define MOVED_MOST 16384 /* bytes; see DT_STACK_NEAR */
-#define DEEP	   4096	 /* frames: the room for more is freed when the last one is gone */
 
 /* ---- sums of what is left out ---- */
 
@@ -179,7 +178,7 @@ static bool grow(struct stack *s)
 	struct frame *more;
 	uint32_t room;
 
-	if (!s->n && s->room > DEEP) { /* what was very deep once need not stay large */
+	if (!s->n && s->room > SIEVE_DEEP) { /* what was very deep once need not stay large */
 		free(s->frame);
 		s->frame = NULL;
 		s->room = 0;

@@ -138,7 +138,7 @@ static inline void judge_leaf(const struct plain *k, struct place_entry *p,
 	put(k->lane, verdict);
 }
 
-/* A call begins in which others may be. False: there is no room. */
+/* A call begins in which others may be. False: its room is to be made, or to be freed. */
 static inline bool enter(struct plain *k, struct place_entry *p, const struct dt_record *r)
 {
 	struct dt_sieve *v = k->sieve;
@@ -147,7 +147,7 @@ static inline bool enter(struct plain *k, struct place_entry *p, const struct dt
 	struct frame *f;
 	bool wanted;
 
-	if (s->n == s->room)
+	if (s->n == s->room || (!s->n && s->room > SIEVE_DEEP))
 		return false;
 	wanted = is_wanted(k, p, r); /* this finds p->inner, too */
 	f = &s->frame[s->n];

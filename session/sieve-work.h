@@ -64,10 +64,11 @@ struct stack {
 
 /* Open calls that are remembered, of all threads: a program that forges records must not fill the
  * memory with calls that never end. */
-#define FRAMES (4u << 20)
-#define STACKS 4u  /* a thread's at first */
-#define MANY   64u /* stacks of a thread, at most: the one unused for longest is given up */
-#define RECENT 16u /* calls that are remembered after they were seen to be gone */
+#define FRAMES	   (4u << 20)
+#define SIEVE_DEEP 4096u /* frames of a stack: room for more is freed when the last one is gone */
+#define STACKS	   4u	 /* a thread's at first */
+#define MANY	   64u	 /* stacks of a thread, at most: the one unused for longest is given up */
+#define RECENT	   16u	 /* calls that are remembered after they were seen to be gone */
 
 /* A time in which devtrace had a thread wait. before: ticks of all such times before it */
 struct sieve_hold {
