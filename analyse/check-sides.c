@@ -140,7 +140,10 @@ static bool prepare(struct checking *its, const struct checking *k, struct dt_er
 
 static bool read_beside(struct checking *its, struct checking *k, struct dt_error *e)
 {
-	struct dt_parts p = {
+	struct dt_parts *p = its->parts;
+	struct dt_summary all;
+
+	*p = (struct dt_parts){
 		.reader = its->r,
 		.threads = k->how->threads,
 		.length = UINT64_MAX,
@@ -153,17 +156,14 @@ static bool read_beside(struct checking *its, struct checking *k, struct dt_erro
 		.add = add_part,
 		.free = free_part,
 		.beside = check_beside};
-	struct dt_summary all;
-
 	its->chunks = k;
-	its->parts = &p;
-	p.threads = dt_parts_threads(its->r, p.threads);
-	its->in_parts = p.threads > 1 && !dt_reader_summary(its->r, &all, e);
+	p->threads = dt_parts_threads(its->r, p->threads);
+	its->in_parts = p->threads > 1 && !dt_reader_summary(its->r, &all, e);
 	if (its->in_parts)
-		p.length = dt_parts_length(p.threads, all.records);
+		p->length = dt_parts_length(p->threads, all.records);
 	else
-		p.threads = 2; /* one of them for the chunks */
-	return !dt_parts_run(&p, e) && !its->strange && !its->c->stats.no_memory &&
+		p->threads = 2; /* one of them for the chunks */
+	return !dt_parts_run(p, e) && !its->strange && !its->c->stats.no_memory &&
 	       (!its->in_parts || !dt_faults_sum(&its->c->faults));
 }
 
@@ -199,7 +199,8 @@ static void take(struct checking *k, struct checking *its)
 int dt_check_sides(struct checking *k, struct dt_error *e)
 {
 	struct dt_check c = {.paired = false};
-	struct checking its = {.c = &c, .how = k->how};
+	struct dt_parts parts;
+	struct checking its = {.c = &c, .how = k->how, .parts = &parts};
 	struct dt_error why = {""};
 	bool read = prepare(&its, k, &why) && read_beside(&its, k, &why);
 

@@ -143,6 +143,8 @@ void dt_pair_pop(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 		dt_part_count(p, t->outside, f->call.function, s->n - 1, counted_ticks(f));
 	charge(t, s, s->n - 1, dt_call_ticks(&f->call));
 	s->n--;
+	if (__builtin_expect(!s->n && t->outside, 0) && t->outside->first_open)
+		dt_part_first_ends(p, t, flags, exit);
 }
 
 /* Closes the innermost frame, which is gone without an exit. If it had jumped, another function may

@@ -19,7 +19,8 @@ static bool is_of_program(uint8_t kind, uint64_t sp)
 /* Begins with a thread at its first record: as if the one before had been at the same time. */
 static int begin_thread(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s)
 {
-	uint8_t kind = dt_reader_site(p->reader, s->site[0])->kind;
+	const struct dt_site *site = dt_reader_site(p->reader, s->site[0]);
+	uint8_t kind = site->kind;
 
 	t->outside = dt_part_thread_new();
 	if (!t->outside)
@@ -29,6 +30,7 @@ static int begin_thread(struct dt_pair *p, struct dt_thread_stack *t, const stru
 	t->outside->first_lost = s->lost && s->lost_others;
 	t->outside->first_own = s->sp[0] && !dt_pair_in_kernel(s->sp[0]);
 	t->outside->first_of_program = is_of_program(kind, s->sp[0]);
+	t->outside->first_open = kind == DT_ENTRY && site->place != DT_SITE_ENTRY_ALONE;
 	/* that continues a record of the part before */
 	p->spoiled |= kind == DT_MORE;
 	return 0;
@@ -176,12 +178,34 @@ static uint32_t chained(const struct dt_segment *s, uint32_t n)
 	return n - 1 - i;
 }
 
+/* Returns whether the n-th frame has jumped to the call that began with the part. */
+static bool has_jumped(const struct dt_thread_stack *t, const struct dt_part_level *v, uint32_t n)
+{
+	const struct dt_stack_frame *f = n ? &t->current->frame[n - 1] : NULL;
+
+	return v->first && f && f->call.sp == v->sp && dt_pair_has_landed(t, f, v->function);
+}
+
+/* Returns whether the call that began with the part was called from the n-th frame, or whether it
+ * is known what its end means if that one jumped to it. */
+static bool is_first(const struct dt_thread_stack *t, const struct dt_part_level *v, uint32_t n)
+{
+	const struct dt_stack_frame *f = &t->current->frame[n - 1];
+
+	if (has_jumped(t, v, n))
+		return (v->exit || !v->ended) &&
+		       v->chain + 1 + chained(t->current, n) <= DT_CALL_CHAIN;
+	return f->jump == DT_JUMP_NONE && f->call.sp > v->sp && f->call.sp - v->sp <= DT_STACK_NEAR;
+}
+
 /* Returns whether what a level says holds of the n-th frame. */
 static bool is_level(const struct dt_thread_stack *t, const struct dt_part_level *v, uint32_t n)
 {
 	const struct dt_segment *s = t->current;
 	const struct dt_stack_frame *f = &s->frame[n - 1];
 
+	if (v->first)
+		return is_first(t, v, n);
 	if (f->jump != DT_JUMP_NONE)
 		return false;
 	if (v->highest >= v->lowest &&
@@ -213,7 +237,7 @@ static bool fits(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_p
 		if (n && !are_in_reach(t, o->time + time, v->times - time, n))
 			return false;
 		time = v->times;
-		if (v->ended)
+		if (v->ended && n && (!v->first || has_jumped(t, v, n)))
 			n = frames_left(t->current, n, v);
 	}
 	return true;
@@ -262,7 +286,8 @@ static void end_level(const struct joining *j, const struct dt_part_level *v)
 	t->losses = j->losses + v->losses;
 	t->pauses = j->pauses + v->pauses;
 	if (v->exit)
-		dt_pair_pop_chain(j->p, t, t->current, v->flags, v->exit);
+		dt_pair_pop_chain(j->p, t, t->current,
+				  v->first ? v->flags | DT_CALL_TAIL : v->flags, v->exit);
 	else
 		dt_pair_pop(j->p, t, t->current, v->flags, 0);
 	dt_pair_leave_empty(t, t->current);
@@ -276,6 +301,7 @@ static void join_levels(const struct joining *j)
 	for (size_t i = 0; i < o->levels; i++) {
 		const struct dt_part_level *v = &o->level[i];
 		struct dt_stack_frame *f = j->t->current ? dt_pair_top(j->t->current) : NULL;
+		bool jumped = f && has_jumped(j->t, v, j->t->current->n);
 
 		join_times(j, o->time + time, v->times - time);
 		time = v->times;
@@ -283,7 +309,9 @@ static void join_levels(const struct joining *j)
 			f->call.children += v->children;
 			f->inner += v->inner;
 		}
-		if (v->ended)
+		if (jumped)
+			f->jump = DT_JUMP_LANDED;
+		if (v->ended && (!v->first || jumped))
 			end_level(j, v);
 	}
 }

@@ -155,12 +155,23 @@ static void note(struct dt_part_thread *o, uint64_t lowest, uint64_t highest)
 	v->highest = highest > v->highest ? highest : v->highest;
 }
 
+/* Notes the entry that is the thread's first record. */
+static void note_first(struct dt_part_level *v, uint64_t sp, uint32_t function)
+{
+	v->first = true;
+	v->sp = sp;
+	v->function = function;
+}
+
 bool dt_part_entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function)
 {
 	if (!is_same_side(p, t->current, sp) || !is_above_all(t->current, sp))
 		return false;
 	unwind_all(p, t, sp);
-	note(t->outside, sp, sp);
+	if (t->outside->first_open)
+		note_first(last_level(t->outside), sp, function);
+	else
+		note(t->outside, sp, sp);
 	if (!t->current || t->tail_sp)
 		return false;
 	dt_pair_push(p, t, t->current, sp, function, 0);
@@ -215,30 +226,26 @@ void dt_part_chain(struct dt_part_thread *o, const struct dt_segment *s, uint32_
 {
 	struct dt_part_level *v = last_level(o);
 
-	if (length == s->n && dt_part_is_outside(&s->frame[0]) && length > v->chain)
+	if (length == s->n && (dt_part_is_outside(&s->frame[0]) || o->first_open) &&
+	    length > v->chain)
 		v->chain = length;
 }
 
-void dt_part_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint32_t flags,
-		 uint32_t exit)
+/* Notes how the innermost call outside has ended, and begins another level. */
+static void end_level(struct dt_pair *p, const struct dt_thread_stack *t, uint32_t flags,
+		      uint32_t exit)
 {
 	struct dt_part_thread *o = t->outside;
 	struct dt_part_level *v = last_level(o);
-	struct dt_stack_frame *f = &s->frame[s->n - 1];
 
 	close_times(o);
 	v->ended = true;
-	v->children += f->call.children;
-	v->inner = f->inner;
-	v->jumped = f->jump != DT_JUMP_NONE;
 	v->flags = flags;
 	v->exit = exit;
 	v->losses = t->losses;
 	v->pauses = t->pauses;
 	v->now = p->now;
 	v->held = t->held;
-	--*f->open;
-	s->n--;
 	if (o->levels == o->level_size) {
 		size_t size = 2 * o->level_size;
 		struct dt_part_level *l = realloc(o->level, size * sizeof(*l));
@@ -251,4 +258,24 @@ void dt_part_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 		o->level_size = size;
 	}
 	o->level[o->levels++] = (struct dt_part_level){.lowest = UINT64_MAX, .times = o->times};
+}
+
+void dt_part_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint32_t flags,
+		 uint32_t exit)
+{
+	struct dt_part_level *v = last_level(t->outside);
+	struct dt_stack_frame *f = &s->frame[s->n - 1];
+
+	v->children += f->call.children;
+	v->inner = f->inner;
+	v->jumped = f->jump != DT_JUMP_NONE;
+	--*f->open;
+	s->n--;
+	end_level(p, t, flags, exit);
+}
+
+void dt_part_first_ends(struct dt_pair *p, struct dt_thread_stack *t, uint32_t flags, uint32_t exit)
+{
+	t->outside->first_open = false;
+	end_level(p, t, flags, exit);
 }

@@ -60,6 +60,9 @@ struct dt_part_level {
 	bool needed;	   /* there must be such a call: otherwise what was done is not right */
 	uint64_t children; /* ticks in the calls that it made */
 	size_t times;	   /* how many struct dt_part_time belong to this level and those before */
+	/* The first record of the thread is an entry, at this stack pointer, of this function: the
+	 * innermost call outside may have jumped to it. Then that one ended with it. */
+	bool first;
 	/* its exit, or the jump to another function that it ends with, has been met: then it is a
 	 * call of this function, at this stack pointer */
 	bool met, jumped;
@@ -88,6 +91,7 @@ struct dt_part_thread {
 	uint16_t first_core;
 	bool first_own, first_of_program;
 	bool first_lost; /* records were lost directly before it */
+	bool first_open; /* it is an entry, whose call is open, with nothing of the part around */
 	struct dt_part_level *level;
 	size_t levels, level_size;
 	struct dt_part_time *time; /* by level */
@@ -374,6 +378,9 @@ void dt_part_exit(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
 		  const struct fact *fact);
 /* Notes that so many frames of s, the innermost ones, are there by jumps to one another. */
 void dt_part_chain(struct dt_part_thread *o, const struct dt_segment *s, uint32_t length);
+/* Begins another level when the call of the thread's first record has ended so. */
+void dt_part_first_ends(struct dt_pair *p, struct dt_thread_stack *t, uint32_t flags,
+			uint32_t exit);
 /* Ends a call outside, the innermost frame, for dt_pair_pop(). */
 void dt_part_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint32_t flags,
 		 uint32_t exit);
