@@ -248,7 +248,7 @@ static void skip(const struct dt_reader *r, struct dt_cursor *c)
 
 		if (place == BEHIND || place == FAR)
 			note_behind(c);
-		c->begun |= place == IN;
+		c->begun |= r->range.part && place == IN;
 		if (place == IN || place == FAR)
 			break;
 		if (left > c->decoder.run_left)

@@ -61,33 +61,39 @@ setup() {
 }
 
 @test "usage: a program's memory and processor time, as it knows them itself" {
-	devtrace record -F step -o t.db ./steps >said
-	devtrace check -q t.db
-	devtrace sql --json t.db "SELECT arg0 AS i, begin, end FROM calls WHERE function = 'step' ORDER BY begin" >steps.json
-	devtrace sql --json t.db "SELECT time, memory, processor_time, processors FROM usage ORDER BY time" >usage.json
-	python3 - <<-'PY'
-		import json
-		said = [tuple(map(int, l.split())) for l in open("said")]
-		read = lambda f: [json.loads(l) for l in open(f)]
-		steps, usage = read("steps.json"), read("usage.json")
-		assert len(steps) == len(said) == 4
-		looked = 0
-		for s, (i, memory, cpu) in zip(steps, said):
-		    # the memory is there for half a second before the step's end, however late it came
-		    rows = [u for u in usage if s["end"] - 4.5e8 < u["time"] < s["end"]]
-		    looked += bool(rows)
-		    for u in rows:
-		        assert abs(u["memory"] - memory) < 512 * 1024, (i, u, memory)
-		        assert u["processor_time"] <= cpu, (i, u, cpu)
-		        assert cpu - u["processor_time"] <= s["end"] - u["time"] + 2e7, (i, u, cpu)
-		# on a busy machine a step may go by unseen
-		assert looked >= 2, (steps, usage)
-		# it computes in every other step: of what a busy machine leaves it
-		taken = lambda a, b: said[b][2] - said[a][2]
-		assert taken(0, 1) > 3 * taken(1, 2), said
-		for a, b in zip(usage, usage[1:]):
-		    assert abs(b["processors"] - (b["processor_time"] - a["processor_time"]) / (b["time"] - a["time"])) < 0.02, (a, b)
-	PY
+	local status try
+	for try in 1 2 3; do
+		status=0
+		devtrace record -F step -o t.db ./steps >said
+		devtrace check -q t.db
+		devtrace sql --json t.db "SELECT arg0 AS i, begin, end FROM calls WHERE function = 'step' ORDER BY begin" >steps.json
+		devtrace sql --json t.db "SELECT time, memory, processor_time, processors FROM usage ORDER BY time" >usage.json
+		python3 - <<-'PY' || status=$?
+			import json
+			said = [tuple(map(int, l.split())) for l in open("said")]
+			read = lambda f: [json.loads(l) for l in open(f)]
+			steps, usage = read("steps.json"), read("usage.json")
+			assert len(steps) == len(said) == 4
+			looked = 0
+			for s, (i, memory, cpu) in zip(steps, said):
+			    # the memory is there for half a second before the step's end, however late it came
+			    rows = [u for u in usage if s["end"] - 4.5e8 < u["time"] < s["end"]]
+			    looked += bool(rows)
+			    for u in rows:
+			        assert abs(u["memory"] - memory) < 512 * 1024, (i, u, memory)
+			        assert u["processor_time"] <= cpu, (i, u, cpu)
+			        assert cpu - u["processor_time"] <= s["end"] - u["time"] + 2e7, (i, u, cpu)
+			# it computes in every other step: of what a busy machine leaves it
+			taken = lambda a, b: said[b][2] - said[a][2]
+			assert taken(0, 1) > 3 * taken(1, 2), said
+			for a, b in zip(usage, usage[1:]):
+			    assert abs(b["processors"] - (b["processor_time"] - a["processor_time"]) / (b["time"] - a["time"])) < 0.02, (a, b)
+			# where a look takes long there are few of them: on a busy machine steps go by unseen
+			raise SystemExit(0 if looked >= 2 else 9)
+		PY
+		[ $status = 9 ] || break
+	done
+	[ $status = 0 ]
 }
 
 @test "usage: devtrace's rings are not the program's memory" {
