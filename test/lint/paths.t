@@ -23,7 +23,7 @@ stray() {
 }
 git init -q "$scratch/tree"
 mkdir "$scratch/tree/sub"
-: >"$scratch/tree/p4" >"$scratch/tree/README.md" >"$scratch/tree/sub/p4" >"$scratch/tree/sub/t.db"
+touch "$scratch/tree/"{p4,README.md,sub/p4,sub/t.db}
 git -C "$scratch/tree" add .
 is 3 "no file is left in the tree" "$(stray . || true
 	diff <(stray "$scratch/tree") <(printf '%s\n' p4 sub/t.db))"
