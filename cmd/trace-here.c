@@ -220,16 +220,19 @@ static void take_command(struct here *h)
 	kill(h->pid, SIGTERM);
 }
 
-/* Tells the session what it is to be told, if it takes commands yet. */
+/* Tells the session what it is to be told, once it takes commands. One that does no longer has
+ * ended before its program. */
 static void tell_session(struct here *h)
 {
 	struct dt_client c;
 
-	if (!*h->session || dt_client_open(&c, h->session, NULL) < 0)
+	if (!*h->session)
 		return;
-	if (dt_client_write(&c, h->command_due, strlen(h->command_due), 0, NULL) == 0)
-		h->command_due = NULL;
-	dt_client_close(&c);
+	if (dt_client_open(&c, h->session, NULL) == 0) {
+		dt_client_write(&c, h->command_due, strlen(h->command_due), 0, NULL);
+		dt_client_close(&c);
+	}
+	h->command_due = NULL;
 }
 
 /* Waits until the recording ends, or the other end says so, or is gone. Returns its status. */

@@ -16,6 +16,9 @@
 /* What a host is doing. */
 enum doing { GREETS, READY, RECORDS, SENDS, DONE, FAILED };
 
+/* What a host has said of its recording, and the others have not been told. */
+enum news { NO_NEWS, NEWS_FROZEN, NEWS_THAWED, NEWS_OVER };
+
 struct host {
 	char *name, *address;
 	char *pids; /* of `attach': with '+' between; "": none */
@@ -29,10 +32,10 @@ struct host {
 	char path[4096]; /* of its trace here */
 	int fd;		 /* of that, while it comes; -1 */
 	uint64_t size, bytes, come;
-	int status;	  /* the program's there */
-	const char *news; /* of its recording, which the others have not been told of; NULL: none */
-	size_t pushed;	  /* bytes of devtrace itself that have been sent there */
-	uint64_t since;	  /* ns: when it was started, or has taken some of these last */
+	int status; /* the program's there */
+	enum news news;
+	size_t pushed;	/* bytes of devtrace itself that have been sent there */
+	uint64_t since; /* ns: when it was started, or has taken some of these last */
 };
 
 struct hosts {
@@ -42,6 +45,8 @@ struct hosts {
 	char word[33];
 	bool terminal, stopped;
 	bool frozen, over; /* the hosts have been told so */
+	uint64_t second;   /* ns: when a second began, in which they have been told something */
+	unsigned spreads;  /* so often */
 	bool attaches;	   /* to processes that run there, rather than starting a program */
 	struct dt_push push;
 };

@@ -28,6 +28,7 @@
 #define COMMAND	       65536	    /* bytes of the command for one host */
 #define PATIENCE       30000000000u /* ns until a host has greeted */
 #define TELL	       10000000000u /* ns between lines about the progress, without a terminal */
+#define SPREADS	       20	    /* commands for all hosts in a second */
 #define DEFAULT_FOLDER "fleet"
 
 static volatile sig_atomic_t interrupts;
@@ -144,12 +145,12 @@ static void take_line(struct host *h, char *line)
 		take_greeting(h, line);
 	else if (h->doing == RECORDS && sscanf(line, "size %lu", &size) == 1)
 		h->size = size;
-	else if (h->doing == RECORDS && strcmp(line, "frozen") == 0)
-		h->news = "freeze\n";
-	else if (h->doing == RECORDS && strcmp(line, "unfrozen") == 0)
-		h->news = "unfreeze\n";
 	else if (h->doing == RECORDS && strcmp(line, "over") == 0)
-		h->news = "quit\n";
+		h->news = NEWS_OVER;
+	else if (h->doing == RECORDS && strcmp(line, "frozen") == 0)
+		h->news = h->news == NEWS_OVER ? NEWS_OVER : NEWS_FROZEN;
+	else if (h->doing == RECORDS && strcmp(line, "unfrozen") == 0)
+		h->news = h->news == NEWS_OVER ? NEWS_OVER : NEWS_THAWED;
 	else if (h->doing == RECORDS)
 		take_end(h, line);
 	else
@@ -292,21 +293,24 @@ static void tell(struct host *h, const char *text)
  * of that themselves is no news. */
 static void spread(struct hosts *a, struct host *from)
 {
-	const char *news = from->news;
-	bool freezes = strcmp(news, "freeze\n") == 0, ends = strcmp(news, "quit\n") == 0;
+	static const char *const command[] = {
+		[NEWS_FROZEN] = "freeze\n", [NEWS_THAWED] = "unfreeze\n", [NEWS_OVER] = "quit\n"};
+	enum news news = from->news;
+	bool freezes = news == NEWS_FROZEN, ends = news == NEWS_OVER;
 
-	from->news = NULL;
+	from->news = NO_NEWS;
 	if (a->over || (!ends && freezes == a->frozen))
 		return;
 	a->over = ends;
 	a->frozen = freezes;
+	a->spreads++;
 	fprintf(stderr, "devtrace: %s: %s, and with it the others\n", from->name,
 		ends	  ? "what --until waits for has come: recording ends"
 		: freezes ? "recording is frozen"
 			  : "recording goes on");
 	for (unsigned i = 0; i < a->n; i++)
 		if (&a->host[i] != from && a->host[i].doing == RECORDS)
-			tell(&a->host[i], news);
+			tell(&a->host[i], command[news]);
 }
 
 /* Sends more of devtrace itself. */
@@ -341,7 +345,19 @@ static void turn(struct hosts *a)
 			push(a, &a->host[i]);
 		if (p[2 * i].revents & ~POLLOUT && a->host[i].there.fd >= 0)
 			read_host(&a->host[i]);
-		if (a->host[i].news)
+	}
+}
+
+/* Passes on what hosts have said of their recordings, in the end as it is: not each change, if one
+ * says so again and again, since the others have to read it. */
+static void spread_all(struct hosts *a)
+{
+	for (unsigned i = 0; i < a->n; i++) {
+		if (dt_now_ns() - a->second > 1000000000u) {
+			a->second = dt_now_ns();
+			a->spreads = 0;
+		}
+		if (a->host[i].news && a->spreads < SPREADS)
 			spread(a, &a->host[i]);
 	}
 }
@@ -399,6 +415,7 @@ static void record(struct hosts *a)
 
 	while (count(a, RECORDS) || count(a, SENDS)) {
 		turn(a);
+		spread_all(a);
 		if (dt_now_ns() - told > (a->terminal ? 500000000 : TELL)) {
 			told = dt_now_ns();
 			show_progress(a, false);

@@ -258,6 +258,27 @@ sessions() { "$dt" list | cut -f1; }
 	nothing_left
 }
 
+@test "record --hosts: a host that says again and again that it has frozen breaks no other" {
+	ticking
+	cat >restless <<-'S'
+		#!/bin/sh
+		[ "$1" = x ] || exec sh -c "$2"
+		echo "devtrace-host 1 0.1 0 -"
+		read -r go
+		for i in $(seq 3000); do echo frozen; echo unfrozen; done
+		sleep 1
+		echo "ended 0 0"
+	S
+	chmod +x restless
+	run timeout 60 "$dt" record --hosts x,y -e ./restless --remote "$dt" -F tick ./tick 2000
+	echo "$output" | head -60
+	[[ $(of x) == *'devtrace: x: has recorded nothing' ]]
+	[[ $(of y) =~ 'devtrace: y: '[1-9][0-9]*' records, 0 lost' ]]
+	[ "$(grep -c 'and with it the others' <<<"$output")" -gt 0 ]
+	[ "$(grep -c 'and with it the others' <<<"$output")" -lt 200 ]
+	nothing_left
+}
+
 @test "record --hosts: what --until waits for ends recording on all hosts, and no program" {
 	ticking
 	run "$dt" record --hosts x,y -e 'sh -c' --remote "$dt" -f -F 'tick' --until 'tick arg1=300' sh -c '[ $DEVTRACE_HOST = y ] || sleep 0.2; exec ./tick 3000'
