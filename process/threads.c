@@ -255,11 +255,25 @@ static pid_t wait_stop(pid_t pid, pid_t tid, int *status)
 	}
 }
 
-/* Threads that did not stop in time, and of which we are still the tracer. For the owner thread
- * only, as is all of ptrace. */
-#define LATE 64
-static pid_t late[LATE];
-static size_t lates;
+/* Threads of which we are still the tracer: they did not stop in time, or were killed while they
+ * were held. Who waits for a process that has been killed is told of its end only when its tracer
+ * has been. For the owner thread only, as is all of ptrace. */
+static pid_t *late;
+static size_t lates, late_room;
+
+static void add_late(pid_t tid)
+{
+	if (lates == late_room) {
+		size_t room = late_room ? 2 * late_room : 64;
+		pid_t *more = realloc(late, room * sizeof(*more));
+
+		if (!more)
+			return;
+		late = more;
+		late_room = room;
+	}
+	late[lates++] = tid;
+}
 
 /* Takes tid off that list, if it is there: we are its tracer, and have asked it to stop. */
 static bool was_late(pid_t tid)
@@ -272,20 +286,29 @@ static bool was_late(pid_t tid)
 	return false;
 }
 
-void dt_threads_late(void)
+void dt_threads_let_go(pid_t tid, int signal)
+{
+	if (ptrace(PTRACE_DETACH, tid, 0, signal) < 0 && errno == ESRCH)
+		add_late(tid);
+}
+
+bool dt_threads_late(void)
 {
 	for (size_t i = 0; i < lates;) {
-		int status;
+		int status, signal;
 		pid_t got = dt_threads_wait(late[i], &status);
 
-		if (got == 0) {
-			i++;
-			continue;
+		if (got > 0 && WIFSTOPPED(status)) {
+			signal = status >> 16 ? 0 : WSTOPSIG(status);
+			if (ptrace(PTRACE_DETACH, late[i], 0, signal) < 0 && errno == ESRCH)
+				got = 0; /* it has been killed: its end follows */
 		}
-		if (got > 0 && WIFSTOPPED(status))
-			ptrace(PTRACE_DETACH, late[i], 0, status >> 16 ? 0 : WSTOPSIG(status));
-		late[i] = late[--lates];
+		if (got == 0)
+			i++;
+		else
+			late[i] = late[--lates];
 	}
+	return lates;
 }
 
 /* Seizes and interrupts one thread, waits for its stop, and adds it to the list. 1: it has ended
@@ -305,7 +328,7 @@ static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 	before = waiting_in(t->pid, tid);
 	since = dt_ticks();
 	if (!ours && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
-		ptrace(PTRACE_DETACH, tid, 0, 0);
+		dt_threads_let_go(tid, 0);
 		return 1;
 	}
 	for (;;) {
@@ -328,12 +351,14 @@ static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 			break;
 		}
 		/* a signal came first: it is delivered, and the interrupt follows */
-		if (ptrace(PTRACE_CONT, tid, 0, WSTOPSIG(status)) < 0)
+		if (ptrace(PTRACE_CONT, tid, 0, WSTOPSIG(status)) < 0) {
+			dt_threads_let_go(tid, 0);
 			return 1;
+		}
 	}
 	if (add(t, tid, waits ? 0 : since, e) == 0)
 		return 0;
-	ptrace(PTRACE_DETACH, tid, 0, 0); /* it is in no list of those to be released */
+	dt_threads_let_go(tid, 0); /* it is in no list of those to be released */
 	return -1;
 }
 
@@ -402,8 +427,7 @@ void dt_threads_release(struct dt_threads *t)
 		if (t->since[i])
 			tell(t->tid[i], t->since[i], dt_ticks());
 		/* a thread that has not stopped can be let go only when it has */
-		if (ptrace(PTRACE_DETACH, t->tid[i], 0, 0) < 0 && errno == ESRCH && lates < LATE)
-			late[lates++] = t->tid[i];
+		dt_threads_let_go(t->tid[i], 0);
 	}
 	t->stopped_for = dt_now_ns() - t->stopped_at;
 	free(t->tid);

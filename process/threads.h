@@ -32,8 +32,12 @@ int dt_threads_stop_one(pid_t pid, pid_t tid, struct dt_threads *t, struct dt_er
 pid_t dt_threads_wait(pid_t tid, int *status);
 /* Says which process our own child is. There is one at most. */
 void dt_threads_child(pid_t pid);
-/* Lets threads go on that stopped too late to be waited for. To be called now and then. */
-void dt_threads_late(void);
+/* Lets a thread go on that is held, with a signal (0: none). If it has been killed meanwhile, or
+ * does not stop yet, dt_threads_late() does it. */
+void dt_threads_let_go(pid_t tid, int signal);
+/* Lets threads go that stopped too late to be waited for, and tells the parents of those that were
+ * killed while they were held. To be called now and then. Returns whether there are more. */
+bool dt_threads_late(void);
 /* Lets all threads go on where they are, and frees the lists. */
 void dt_threads_release(struct dt_threads *t);
 

@@ -136,7 +136,9 @@ bool dt_exec_failed(struct dt_session *s, const struct dt_request *q)
 
 		if (s->exec_tid[i] != (pid_t)q->tid)
 			continue;
-		if (ptrace(PTRACE_INTERRUPT, q->tid, 0, 0) == 0)
+		if (ptrace(PTRACE_INTERRUPT, q->tid, 0, 0) < 0)
+			dt_threads_let_go((pid_t)q->tid, 0); /* it has been killed */
+		else
 			for (int tries = 0; (got = dt_threads_wait((pid_t)q->tid, &status)) == 0;
 			     tries++) {
 				if (tries == EXEC_TRIES)
@@ -144,7 +146,7 @@ bool dt_exec_failed(struct dt_session *s, const struct dt_request *q)
 				usleep(20);
 			}
 		if (got > 0 && WIFSTOPPED(status))
-			ptrace(PTRACE_DETACH, q->tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+			dt_threads_let_go((pid_t)q->tid, status >> 16 ? 0 : WSTOPSIG(status));
 		forget_exec(s, i);
 		t = dt_session_find(s, (pid_t)q->pid);
 		if (t) { /* for what was chosen meanwhile */
@@ -241,14 +243,14 @@ void dt_execs_check(struct dt_session *s)
 			dt_recorder_drain(s);
 			pthread_mutex_lock(&s->lock);
 			follow(s, pid, s->exec_ppid[i]);
-			ptrace(PTRACE_DETACH, pid, 0, 0);
+			dt_threads_let_go(pid, 0);
 			pthread_mutex_unlock(&s->lock);
 			forget_exec(s, i);
 			continue;
 		}
 		if (s->targets.shared.state == DT_STOPPED) {
 			/* the session is ending: held threads are let go */
-			ptrace(PTRACE_DETACH, got, 0, status >> 16 ? 0 : WSTOPSIG(status));
+			dt_threads_let_go(got, status >> 16 ? 0 : WSTOPSIG(status));
 			forget_exec(s, i);
 			continue;
 		}

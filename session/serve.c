@@ -504,13 +504,14 @@ size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 {
 	struct dt_shared_bells bells;
 	size_t live = 0;
+	bool late;
 
 	dt_shared_bells(&s->targets.shared, &bells);
 	requests(s);
 	dt_execs_check(s);
 	dt_ended_look(s);
 	dt_ended_leave(s);
-	dt_threads_late();
+	late = dt_threads_late();
 	confine(s);
 	asked(s);
 	dt_session_device_tick(s);
@@ -528,7 +529,7 @@ size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 		if (s->execs)
 			t.tv_nsec = 200000; /* their stops are seen by waitpid, and do not ring the
 					       bell */
-		else if (s->unanswered)
+		else if (s->unanswered || late)
 			t.tv_nsec = 1000000;
 		dt_shared_bells_wait(&s->targets.shared, &bells, &t);
 	}

@@ -556,7 +556,8 @@ int dt_store_close(struct dt_store *s, struct dt_error *e)
 		return 0;
 	s->closing = true;
 	/*
-	 * A child that lived so briefly that nobody saw it: its program is not known. This row
+	 * A child that lived so briefly that nobody saw it, or was killed while it executed a
+	 * program: what it was is not known. This row
 	 * comes before the flush, which writes a trace that has been in memory to the file and
 	 * closes the tables.
 	 */
@@ -564,7 +565,9 @@ int dt_store_close(struct dt_store *s, struct dt_error *e)
 		sqlite3_exec(s->db,
 			     "INSERT INTO process(pid, ppid, exe, cmdline)"
 			     " SELECT DISTINCT pid, 0, '', '' FROM thread"
-			     " WHERE pid > 0 AND pid NOT IN (SELECT pid FROM process)",
+			     " WHERE pid > 0 AND pid NOT IN (SELECT pid FROM process)"
+			     " UNION SELECT pid, 0, '', '' FROM exec"
+			     " WHERE pid NOT IN (SELECT pid FROM process)",
 			     NULL, NULL, NULL);
 	rc = dt_store_flush(s, e);
 	if (dt_store_is_late(s)) {
