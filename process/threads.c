@@ -26,6 +26,7 @@
 #define STOP_NS	  100000000ull	/* a thread that has not stopped by then can not be stopped */
 #define STOPS_MAX 65536		/* most times that are remembered while nobody takes them */
 #define BUSY_NS	  3000000000ull /* as STOP_NS, for a thread that could run */
+#define CHILD_NS  2000000ull	/* between looks whether it waits for a child of vfork */
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
@@ -234,16 +235,52 @@ pid_t dt_threads_wait(pid_t tid, int *status)
 	return info.si_pid && info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED ? -1 : 0;
 }
 
-/* Waits for a thread that should stop at once; 0: it does not. */
+/* Looks whether a thread waits for its child of vfork to execute a program or to end. */
+static bool waits_for_child(pid_t pid, pid_t tid)
+{
+	char path[64], line[32] = "";
+	long call = -1;
+	FILE *f;
+
+	if (state_of(pid, tid) != 'D')
+		return false;
+	dt_format(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (fgets(line, sizeof(line), f))
+		sscanf(line, "%ld", &call);
+	fclose(f);
+	return call == SYS_clone || call == SYS_clone3
+#ifdef SYS_vfork
+	       || call == SYS_vfork
+#endif
+		;
+}
+
+/*
+ * Waits for a thread that should stop at once; 0: it does not. One that is seen to wait for a child
+ * of vfork twice, some time apart, will not: the child may be waiting for us to answer it.
+ */
 static pid_t wait_stop(pid_t pid, pid_t tid, int *status)
 {
-	uint64_t begin = dt_now_ns(), until = STOP_NS;
+	uint64_t begin = dt_now_ns(), until = STOP_NS, look = CHILD_NS;
+	bool waits = false;
 
 	for (;;) {
 		pid_t got = dt_threads_wait(tid, status);
 
 		if (got != 0 && !(got < 0 && errno == EINTR))
 			return got;
+		if (dt_now_ns() - begin > look) {
+			if (!waits_for_child(pid, tid))
+				waits = false;
+			else if (waits)
+				return dt_threads_wait(tid, status);
+			else
+				waits = true;
+			look += CHILD_NS;
+		}
 		/* a thread that only waits for a core will get one, on a busy machine a little
 		 * later; there it can also be we who had none, and it has stopped meanwhile */
 		while (dt_now_ns() - begin > until) {

@@ -17,8 +17,7 @@
 #include "session/ranges.h"
 #include "session/sieve.h"
 #include "session/thread-table.h"
-
-#define BUSY_TRIES 20 /* of changing a process that can not stand still, a millisecond apart */
+#include "session/whose.h"
 
 #define NOTED_NS 10000000000ull /* what is off is noted so often, for those who read meanwhile */
 
@@ -275,7 +274,7 @@ static bool add(struct dt_session *s, struct dt_throttle *k, const struct count 
 		m = t->id == c->pid ? dt_target_module(t, c->pc) : NULL;
 	for (struct dt_target *t = s->first; t && !m; t = t->next)
 		m = dt_target_module(t, c->pc);
-	site = m ? dt_describe_call_site(m, c->pc) : NULL;
+	site = m ? dt_whose_call_site(m, c->pc) : NULL;
 	if (!site || !m->file->masked || !make_room(k))
 		return false;
 	p = place_of(k, m->file, site->function);
@@ -464,18 +463,13 @@ void dt_throttle_note(struct dt_session *s)
 
 /*
  * Brings a process into line with what is on and off of a file. Jumps to what is off are lifted,
- * and set down again, for which it has to stand still: where it can not just now (it waits for a
- * child of vfork), that is tried again for a while. False: it could not.
+ * and set down again, for which it has to stand still. False: it can not just now (it waits for a
+ * child of vfork); that is tried again when calls are next looked at, since the child may wait for
+ * this thread to answer it.
  */
 static bool bring(struct dt_target *t, struct dt_file *f)
 {
-	for (int tries = 0; tries < BUSY_TRIES; tries++) {
-		t->busy = false;
-		if (dt_target_sync(t, f, 0, ~0ull, true, NULL) == 0 || !t->busy)
-			return true;
-		usleep(1000);
-	}
-	return false;
+	return !t->busy && (dt_target_sync(t, f, 0, ~0ull, true, NULL) == 0 || !t->busy);
 }
 
 /* Notes what the last look has switched, between begin and end (ticks). */
@@ -547,6 +541,8 @@ static void apply(struct dt_session *s, struct dt_throttle *k)
 			k->function[i].file->late = true;
 		}
 	k->late = false;
+	for (struct dt_target *t = s->first; t; t = t->next)
+		t->busy = false;
 	for (f = s->targets.files.first; f; f = f->next) {
 		bool late = false;
 
