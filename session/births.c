@@ -42,8 +42,11 @@ static bool is_possible(struct dt_session *s, const struct dt_domain *d, const s
 
 static void take(struct dt_session *s, const struct dt_birth *b)
 {
-	if (!dt_tids_born(s, b))
-		dt_lives_begin(s, b->tid, b->pid, b->ticks, b->made, b->pid == b->tid);
+	if (dt_tids_born(s, b))
+		return;
+	dt_lives_begin(s, b->tid, b->pid, b->ticks, b->made, b->pid == b->tid);
+	if (b->pid == b->tid && b->parent && b->parent != b->pid)
+		dt_lives_made_by(s, b->pid, b->parent);
 }
 
 void dt_births_take(struct dt_session *s)

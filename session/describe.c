@@ -19,6 +19,7 @@
 #include "symbols/pattern.h"
 #include "session/kernel-ranges.h"
 #include "session/thread-table.h"
+#include "session/whose.h"
 #include "session/sieve.h"
 #include "session/socket-names.h"
 
@@ -118,23 +119,6 @@ void dt_describe_types(struct dt_session *s, struct dt_file *f, char *text, unsi
 	*out = '\0';
 }
 
-/* Finds the module at r's pc, in the process that recorded r if it is known, else in any; NULL:
- * there is none. */
-static struct dt_module *locate(struct dt_session *s, const struct dt_record *r,
-				struct dt_target **target)
-{
-	struct dt_module *m = NULL;
-	uint32_t pid = dt_thread_table_process(s, r->tid);
-
-	for (int any = 0; any < 2; any++)
-		for (struct dt_target *t = s->first; t; t = t->next)
-			if ((any || t->id == pid) && (m = dt_target_module(t, r->pc)) != NULL) {
-				*target = t;
-				return m;
-			}
-	return NULL;
-}
-
 /* Tells whether r is of an exit by a jump whose hook has recorded where that leads
  * (arch/x86_64/target/hook.S). */
 static bool tells_target(const struct dt_record *r)
@@ -177,15 +161,6 @@ static uint64_t jump_target(struct dt_target *t, const struct dt_module *m,
 		to = m->bias + site->address + 5 + (uint64_t)(int64_t)rel;
 	}
 	return behind_plt(t, to);
-}
-
-/* Returns the sled whose hook returns to pc, with no other site between; NULL: there is none. */
-static const struct dt_elf_site *site_of(const struct dt_elf *elf, uint64_t pc)
-{
-	size_t behind = dt_elf_site_from(elf, pc);
-	const struct dt_elf_site *site = behind ? &elf->site[behind - 1] : NULL;
-
-	return site && site->back && site->address + site->back == pc ? site : NULL;
 }
 
 int64_t dt_describe_function(struct dt_session *s, const struct dt_function_row *f)
@@ -441,25 +416,18 @@ static bool is_entry_alone(struct dt_file *f, uint64_t function)
 	return any;
 }
 
-const struct dt_elf_site *dt_describe_call_site(const struct dt_module *m, uint64_t pc)
-{
-	return m->file->probed ? dt_probes_site(m, pc)
-	       : m->stubs      ? dt_stubs_site(m, pc)
-			       : site_of(m->file->elf, pc - m->bias);
-}
-
 bool dt_describe_is_call(struct dt_session *s, const struct dt_record *r)
 {
 	struct dt_target *t;
-	struct dt_module *m = locate(s, r, &t);
+	struct dt_module *m = dt_whose_module(s, r, &t);
 
-	return m && dt_describe_call_site(m, r->pc);
+	return m && dt_whose_call_site(m, r->pc);
 }
 
 enum dt_stack_record dt_describe_stack(struct dt_session *s, const struct dt_record *r)
 {
 	struct dt_target *t;
-	struct dt_module *m = locate(s, r, &t);
+	struct dt_module *m = dt_whose_module(s, r, &t);
 	const struct dt_point *point;
 	unsigned first, text;
 
@@ -494,7 +462,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 		dt_describe_kernel(s, r, row);
 		return;
 	}
-	m = locate(s, r, &t);
+	m = dt_whose_module(s, r, &t);
 	if (!m)
 		return;
 	site = dt_elf_event_at(m->file->elf, r->pc - m->bias);
@@ -512,7 +480,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 		describe_point(s, m, point, first, text, row);
 		return;
 	}
-	site = dt_describe_call_site(m, r->pc);
+	site = dt_whose_call_site(m, r->pc);
 	if (!site)
 		return;
 	if (m->file->probed || m->stubs)

@@ -13,9 +13,6 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
  * kernel's. With the lock. */
 bool dt_describe_is_call(struct dt_session *s, const struct dt_record *r);
 
-/* Returns the site of a call in a program, an entry or an exit; NULL: there is none at pc. */
-const struct dt_elf_site *dt_describe_call_site(const struct dt_module *m, uint64_t pc);
-
 /*
  * Writes the row of the function that an address of the module's file is in, and returns its
  * number; 0: it can not be written. start: where a function begins that no symbol names; 0: that is

@@ -55,13 +55,28 @@ bool dt_lives_is_last(const struct dt_session *s, uint32_t id)
 	return dt_lives_now(s, dt_lives_number(s, id)) == id;
 }
 
-uint32_t dt_lives_process_of(const struct dt_session *s, uint32_t id)
+/* Returns the turn of the thread with that id; NULL: none is known. */
+static const struct dt_turn *turn_of(const struct dt_session *s, uint32_t id)
 {
 	const struct dt_turn *t = dt_turns_last(&s->lives.turns, dt_lives_number(s, id));
 
 	while (t && t->means != id)
 		t = t->before;
+	return t;
+}
+
+uint32_t dt_lives_process_of(const struct dt_session *s, uint32_t id)
+{
+	const struct dt_turn *t = turn_of(s, id);
+
 	return t ? t->pid : 0;
+}
+
+uint32_t dt_lives_parent(const struct dt_session *s, uint32_t id)
+{
+	const struct dt_turn *t = turn_of(s, id);
+
+	return t ? t->parent : 0;
 }
 
 struct dt_target *dt_lives_target(const struct dt_session *s, uint32_t id)
@@ -116,6 +131,14 @@ void dt_lives_begin(struct dt_session *s, uint32_t number, uint32_t process, uin
 	if (made && made < ticks && (!t->before || made > t->before->begin))
 		t->made = made;
 	t->pid = process == number ? t->means : process ? dt_lives_now(s, process) : 0;
+}
+
+void dt_lives_made_by(struct dt_session *s, uint32_t number, uint32_t parent)
+{
+	struct dt_turn *t = dt_turns_last(&s->lives.turns, number);
+
+	if (t)
+		t->parent = dt_lives_now(s, parent);
 }
 
 /* Tells whether the thread that has a number now had it already when its last turn began: a process

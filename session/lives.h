@@ -26,6 +26,10 @@ void dt_lives_seen(struct dt_session *s, uint32_t id, uint64_t ticks);
  * lock. */
 void dt_lives_begin(struct dt_session *s, uint32_t number, uint32_t process, uint64_t ticks,
 		    uint64_t made, bool told);
+/* Notes which process has made a process that has told of its birth. With the lock. */
+void dt_lives_made_by(struct dt_session *s, uint32_t number, uint32_t parent);
+/* Returns the id of that process; 0: not known. With the lock. */
+uint32_t dt_lives_parent(const struct dt_session *s, uint32_t id);
 /* Begins the lives of all threads of a process that is about to be attached to. With the lock. */
 void dt_lives_begin_all(struct dt_session *s, pid_t pid);
 /*

@@ -12,6 +12,7 @@
 #include "hook/stubs.h"
 #include "session/kernel-ranges.h"
 #include "session/describe.h"
+#include "session/whose.h"
 
 /* The list has the youngest process first, so the last one found is the oldest. */
 struct dt_target *dt_places_reference(struct dt_session *s)
@@ -242,14 +243,35 @@ void dt_place_name(struct dt_session *s, uint32_t tid, uint64_t pc, bool offset,
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* A run of records with the same pc is translated once. */
+/* Returns the address of the instruction that a record is of, with the point's number above it. */
+static uint64_t instruction_of(struct dt_session *s, const struct dt_record *r)
+{
+	struct dt_target *t;
+	struct dt_module *m = dt_whose_module(s, r, &t);
+	const struct dt_elf_site *site = !m	     ? NULL
+					 : m->stubs  ? dt_stubs_site(m, r->pc)
+					 : m->probes ? dt_probes_site(m, r->pc)
+						     : NULL;
+	const struct dt_point *point;
+	unsigned first, text;
+
+	if (!site)
+		return r->pc;
+	point = dt_probes_point(m, r->pc, &first, &text);
+	return (m->bias + site->address) |
+	       (point && point->id < 0xffff ? (uint64_t)(point->id + 1) << 48 : 0);
+}
+
+/* A run of records of a thread with the same pc is translated once. */
 void dt_place_translate(struct dt_session *s, struct dt_record *r, size_t n)
 {
 	uint64_t pc = 0, original = 0;
+	uint32_t tid = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (r[i].pc != pc) {
+		if (r[i].pc != pc || r[i].tid != tid) {
 			pc = original = r[i].pc;
+			tid = r[i].tid;
 			if (s->kernel && dt_kernel_address(pc)) {
 				unsigned first;
 				const struct dt_point *point =
@@ -259,24 +281,7 @@ void dt_place_translate(struct dt_session *s, struct dt_record *r, size_t n)
 				r[i].pc = original;
 				continue;
 			}
-			for (struct dt_target *t = s->first; t; t = t->next) {
-				struct dt_module *m = dt_target_module(t, pc);
-				const struct dt_elf_site *site = !m	     ? NULL
-								 : m->stubs  ? dt_stubs_site(m, pc)
-								 : m->probes ? dt_probes_site(m, pc)
-									     : NULL;
-				const struct dt_point *point;
-				unsigned first;
-				unsigned text;
-
-				if (site)
-					original = m->bias + site->address;
-				point = site ? dt_probes_point(m, pc, &first, &text) : NULL;
-				if (point && point->id < 0xffff)
-					original |= (uint64_t)(point->id + 1) << 48;
-				if (m)
-					break;
-			}
+			original = instruction_of(s, &r[i]);
 		}
 		r[i].pc = original;
 	}

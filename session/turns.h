@@ -12,13 +12,14 @@
 #include <stdint.h>
 
 struct dt_turn {
-	uint64_t begin; /* ticks of the first core's clock; 0: from the beginning */
-	uint64_t seen;	/* ticks when it was met, if nobody had told of it; 0: somebody had */
-	uint64_t met;	/* ticks of the record by which it was met; 0: somebody had told of it */
-	uint64_t made;	/* ticks since which the kernel may have had the thread run */
-	uint32_t means; /* the number that stands for it from here on; 0: it is not known yet */
-	uint32_t pid;	/* the process of the thread, as the file numbers it; 0: not known */
-	bool told;	/* a process has told it, and is not in the session's list yet */
+	uint64_t begin;	 /* ticks of the first core's clock; 0: from the beginning */
+	uint64_t seen;	 /* ticks when it was met, if nobody had told of it; 0: somebody had */
+	uint64_t met;	 /* ticks of the record by which it was met; 0: somebody had told of it */
+	uint64_t made;	 /* ticks since which the kernel may have had the thread run */
+	uint32_t means;	 /* the number that stands for it from here on; 0: it is not known yet */
+	uint32_t pid;	 /* the process of the thread, as the file numbers it; 0: not known */
+	uint32_t parent; /* of a process that was forked: the process that made it; 0: not known */
+	bool told;	 /* a process has told it, and is not in the session's list yet */
 	struct dt_turn *before; /* the turn before; NULL: there is none, or nobody asks for it */
 };
 

@@ -73,6 +73,9 @@ bool dt_birth_tell(uint64_t made)
 	b->tid = (uint32_t)dt_call4(DT_SYS_GETTID, 0, 0, 0, 0) | kept_block.tag;
 	b->pid = (uint32_t)dt_call4(DT_SYS_GETPID, 0, 0, 0, 0) | kept_block.tag;
 	b->core = since.core;
+	b->parent = made == DT_BIRTH_FORKED
+			    ? (uint32_t)dt_call4(DT_SYS_GETPPID, 0, 0, 0, 0) | kept_block.tag
+			    : 0;
 	b->ticks = since.ticks;
 	b->made = made == DT_BIRTH_FORKED ? 0 : made;
 	/* counted before it can be taken, as in dt_held_tell() */

@@ -278,3 +278,14 @@ entries() {
 	done <"$dir/out"
 	[ $n = 9 ]
 }
+
+@test "calls of a process that is not taken in yet, or has gone, are looked up in the code of who made it" {
+	# programs at the same address, of which each has other functions switched off, and so other trampolines
+	cat >"$dir/made.py" <<-'P'
+		import subprocess, sys
+		for i in range(5):
+		    subprocess.run([sys.executable, '-c', 'import os\np = os.fork()\nif p == 0: os._exit(0)\nos.wait()'])
+	P
+	timeout 100 "$dt" record -o "$dir/made.db" --budget 20% -F '*' -- /usr/bin/python3 "$dir/made.py" 2>/dev/null
+	"$dt" check -q "$dir/made.db"
+}
