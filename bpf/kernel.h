@@ -106,10 +106,19 @@ struct css_set {
 	struct cgroup *dfl_cgrp; /* of version 2 */
 } KERNELS;
 
+struct mm_struct {
+	unsigned long arg_start, arg_end;
+} KERNELS;
+
+struct linux_binprm {
+	const char *filename;
+} KERNELS;
+
 struct task_struct {
 	struct thread_info thread_info;
 	int pid, tgid;
-	struct task_struct *group_leader;
+	struct task_struct *group_leader, *real_parent;
+	struct mm_struct *mm;
 	struct pid *thread_pid;
 	struct files_struct *files;
 	struct fs_struct *fs;

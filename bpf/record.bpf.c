@@ -8,6 +8,7 @@
 #include "bpf/append.h"
 #include "bpf/call.h"
 #include "bpf/choose.h"
+#include "bpf/names.h"
 #include "bpf/threads.h"
 #include "bpf/tracepoint.h"
 

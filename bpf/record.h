@@ -79,6 +79,24 @@ struct dt_bpf_state {
 #define DT_BPF_STACK_DEPTH 64u
 #define DT_BPF_STACKS	   16384u
 
+/* Threads and processes of which only the kernel is recorded: what they are called (bpf/names.h).
+ * Numbers are those of the recorder's PID namespace; 0: it has none there. */
+struct dt_bpf_thread_name {
+	__u64 began;	       /* when the process did, ns of CLOCK_MONOTONIC */
+	__u32 process, parent; /* parent: of the process */
+	char name[16];	       /* as the kernel has it, with a NUL */
+};
+
+struct dt_bpf_program_name {
+	__u64 ns;   /* when the process executed it, of CLOCK_MONOTONIC */
+	__u32 size; /* bytes of the arguments; 0: they could not be read */
+	__u32 spare;
+	char program[256];   /* up to a NUL, or as far as there was room */
+	char arguments[256]; /* a NUL after each */
+};
+
+#define DT_BPF_NAMES 16384u /* threads, and processes, that are kept until the recorder looks */
+
 #define DT_BPF_CALLS   1024u /* numbers of system calls of one kind of caller are below */
 #define DT_BPF_KINDS   3u    /* 64-bit, 32-bit and x32 */
 #define DT_BPF_WATCHED 65536u

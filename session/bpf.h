@@ -19,6 +19,8 @@
 	X(bpf_map__set_initial_value)                                                              \
 	X(bpf_map__set_max_entries)                                                                \
 	X(bpf_map__set_value_size)                                                                 \
+	X(bpf_map_get_next_key)                                                                    \
+	X(bpf_map_lookup_and_delete_elem)                                                          \
 	X(bpf_map_lookup_elem)                                                                     \
 	X(bpf_map_update_elem)                                                                     \
 	X(bpf_obj_get_info_by_fd)                                                                  \

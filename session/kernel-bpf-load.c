@@ -115,6 +115,9 @@ static const char *const of_functions[] = {"enter", "leave", "entered", "left"};
 /* The programs that are not loaded where threads are not recorded. */
 static const char *const of_threads[] = {"waking", "born", "switched"};
 
+/* The programs that are not loaded where nobody asks what threads are called. */
+static const char *const of_names[] = {"renamed", "ended", "executed"};
+
 /* Leaves out what is not needed, and makes the others' maps as large as they have to be. */
 static void prepare_threads(struct dt_kernel_bpf *k)
 {
@@ -132,6 +135,16 @@ static void prepare_threads(struct dt_kernel_bpf *k)
 		dt_bpf.bpf_program__set_autoload(program_of(k, of_threads[i]), false);
 	dt_bpf.bpf_map__set_value_size(map_of(k, "stacks"), k->depth * sizeof(uint64_t));
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "stacks"), k->threads ? DT_BPF_STACKS : 1);
+}
+
+static void prepare_names(struct dt_kernel_bpf *k)
+{
+	uint32_t most = k->names_told ? DT_BPF_NAMES : 1;
+
+	for (unsigned i = 0; !k->names_told && i < 3; i++)
+		dt_bpf.bpf_program__set_autoload(program_of(k, of_names[i]), false);
+	dt_bpf.bpf_map__set_max_entries(map_of(k, "thread_names"), most);
+	dt_bpf.bpf_map__set_max_entries(map_of(k, "program_names"), most);
 }
 
 /* Returns how many rings there are: one for each core, and a further one where calls are chosen
@@ -171,6 +184,7 @@ static int load_object(struct dt_kernel_bpf *k, struct dt_error *e)
 		dt_bpf.bpf_map__set_max_entries(map_of(k, "tracepoints"),
 						(uint32_t)k->tracepoints->n);
 	prepare_threads(k);
+	prepare_names(k);
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "heads"), rings_of(k));
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "records"), rings_of(k) << k->shift);
 	dt_bpf.bpf_map__set_max_entries(map_of(k, "blocks"), k->choosing.sum ? DT_BPF_BLOCKS : 1);
@@ -179,7 +193,11 @@ static int load_object(struct dt_kernel_bpf *k, struct dt_error *e)
 	k->loaded = k->functions != 0;
 	rc = dt_bpf.bpf_object__load(k->object);
 	k->stacks = rc < 0 ? -1 : dt_bpf.bpf_map__fd(map_of(k, "stacks"));
-	return rc < 0 ? refused(UNLOADED, -rc, e) : 0;
+	if (rc < 0)
+		return refused(UNLOADED, -rc, e);
+	k->thread_names = dt_bpf.bpf_map__fd(map_of(k, "thread_names"));
+	k->program_names = dt_bpf.bpf_map__fd(map_of(k, "program_names"));
+	return 0;
 }
 
 static void *map_memory(struct dt_kernel_bpf *k, const char *name, size_t size)
@@ -382,6 +400,9 @@ static int attach_tracepoints(struct dt_kernel_bpf *k, struct dt_error *e)
 		   {"switched", NULL, k->threads},
 		   {"waking", NULL, k->threads},
 		   {"born", NULL, k->threads},
+		   {"renamed", NULL, k->names_told},
+		   {"ended", NULL, k->names_told},
+		   {"executed", NULL, k->names_told},
 		   {"called", NULL, k->calls || k->full},
 		   {"call", NULL, k->calls || k->full}};
 

@@ -90,11 +90,14 @@ struct dt_kernel_bpf {
 	size_t full;  /* system calls that are recorded in full */
 	const struct dt_kernel_tracepoints *tracepoints; /* of the kernel itself, */
 	int *happening;					 /* and what attaches the program to each */
-	int tracepoint[8]; /* what attaches the other programs; -1: none */
-	bool in_use;	   /* the module's device is */
-	bool threads;	   /* which thread runs where is recorded, and who woke it */
-	int stacks;	   /* descriptor of the map of the kernel's stacks */
-	unsigned depth;	   /* of these, at most */
+	int tracepoint[11];		 /* what attaches the other programs; -1: none */
+	bool in_use;			 /* the module's device is */
+	bool threads;			 /* which thread runs where is recorded, and who woke it */
+	uint64_t started;		 /* CLOCK_MONOTONIC, ns: since then names are told */
+	bool names_told;		 /* by programs, of threads and processes, in these maps: */
+	int thread_names, program_names; /* descriptors */
+	int stacks;			 /* descriptor of the map of the kernel's stacks */
+	unsigned depth;			 /* of these, at most */
 	unsigned cores, shift;
 	struct dt_bpf_head *head;
 	struct dt_bpf_record *records;
@@ -166,6 +169,8 @@ uint64_t dt_bpf_choosing_waits(void *ctx, uint64_t now_ns, bool end);
 const struct dt_record *dt_bpf_choosing_take(void *ctx, size_t *n);
 bool dt_bpf_choosing_left(void *ctx, size_t i, struct dt_left_out_row *row);
 void dt_bpf_sums_take(void *ctx, const struct dt_kernel_summed *to, bool end);
+/* As dt_kernel_told(). */
+void dt_bpf_names_take(void *ctx, const struct dt_kernel_telling *to);
 
 /* Makes the condition that the programs have. */
 struct dt_bpf_condition dt_bpf_condition_of(const struct dt_condition *c);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "process/now.h"
 #include "session/kernel-bpf-work.h"
 
 static int tell(void *ctx, const char *command, struct dt_error *e)
@@ -34,6 +35,7 @@ static int start(void *ctx, struct dt_error *e)
 	(void)e;
 	dt_kernel_clock_begin(&k->clock);
 	__atomic_store_n(&k->state->on, 1, __ATOMIC_SEQ_CST);
+	k->started = dt_now_ns();
 	return 0;
 }
 
@@ -250,7 +252,8 @@ int dt_kernel_bpf_open(struct dt_kernel_source *s, const struct dt_kernel_wanted
 							dt_bpf_choosing_waits,
 							dt_bpf_choosing_take,
 							dt_bpf_choosing_left,
-							dt_bpf_sums_take};
+							dt_bpf_sums_take,
+							dt_bpf_names_take};
 	struct dt_kernel_bpf *k;
 
 	if (dt_bpf_load(e) < 0 || dt_kernel_names_types(names, e) < 0)
@@ -270,6 +273,7 @@ int dt_kernel_bpf_open(struct dt_kernel_source *s, const struct dt_kernel_wanted
 	k->wanted = w;
 	k->cores = w->cores;
 	k->threads = w->threads;
+	k->names_told = w->names;
 	k->in_use = w->in_use;
 	k->tracepoints = w->tracepoints;
 	k->shift = 16;

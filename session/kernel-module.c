@@ -302,7 +302,7 @@ int dt_kernel_module_open(struct dt_kernel_source *s, const struct dt_kernel_wan
 {
 	static const struct dt_kernel_source_ops ops = {
 		"module", true, close_device, tell, watch, start, stop, take, written,
-		note,	  NULL, NULL,	      NULL, NULL,  NULL,  NULL, NULL};
+		note,	  NULL, NULL,	      NULL, NULL,  NULL,  NULL, NULL, NULL};
 	struct device *k = calloc(1, sizeof(*k));
 	int rc = -1;
 

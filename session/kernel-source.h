@@ -13,6 +13,7 @@
 #include "filter/conditions.h"
 #include "session/kernel-names.h"
 #include "session/kernel-sums.h"
+#include "session/kernel-telling.h"
 #include "session/kernel-tracepoints.h"
 #include "store/store.h"
 
@@ -41,6 +42,8 @@ struct dt_kernel_source_ops {
 	const struct dt_record *(*late)(void *ctx, size_t *n);
 	bool (*left)(void *ctx, size_t i, struct dt_left_out_row *row);
 	void (*sums)(void *ctx, const struct dt_kernel_summed *to, bool end);
+	/* As dt_kernel_told(); NULL: nothing is told. */
+	void (*told)(void *ctx, const struct dt_kernel_telling *to);
 };
 
 struct dt_kernel_source {
@@ -56,6 +59,7 @@ struct dt_kernel_wanted {
 	bool everybody;
 	uint64_t cgroup; /* of these only those of this control group; 0: all */
 	const struct dt_kernel_tracepoints *tracepoints; /* of the kernel itself */
+	bool names;    /* tell of threads and processes: dt_kernel_told() */
 	bool threads;  /* record which thread runs where, and who woke it */
 	bool chooses;  /* dt_kernel_choose() will be called, */
 	unsigned sums; /* with sums, that have so many rows at most; 0: without */

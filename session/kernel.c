@@ -84,8 +84,8 @@ static int open_source(struct dt_kernel *k, const struct dt_kernel_wanted *w, st
 }
 
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
-				 bool everybody, uint64_t cgroup, bool threads, bool chooses,
-				 unsigned sums, struct dt_error *e)
+				 bool everybody, uint64_t cgroup, bool names, bool threads,
+				 bool chooses, unsigned sums, struct dt_error *e)
 {
 	struct dt_kernel *k = calloc(1, sizeof(*k));
 	struct dt_kernel_wanted wanted = {
@@ -94,6 +94,7 @@ struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned 
 		.cores = cores,
 		.everybody = everybody,
 		.cgroup = cgroup,
+		.names = names,
 		.threads = threads,
 		.chooses = chooses,
 		.sums = sums,
@@ -244,6 +245,12 @@ void dt_kernel_sums(struct dt_kernel *k, const struct dt_kernel_summed *to, bool
 {
 	if (k->source.ops->sums)
 		k->source.ops->sums(k->source.ctx, to, end);
+}
+
+void dt_kernel_told(struct dt_kernel *k, const struct dt_kernel_telling *to)
+{
+	if (k->source.ops->told)
+		k->source.ops->told(k->source.ctx, to);
 }
 
 bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s)

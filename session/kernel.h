@@ -16,6 +16,7 @@
 #include "filter/conditions.h"
 #include "session/kernel-names.h"
 #include "session/kernel-sums.h"
+#include "session/kernel-telling.h"
 #include "session/kernel-tracepoints.h"
 #include "store/store.h"
 
@@ -24,15 +25,15 @@ struct dt_kernel; /* dt_kernel_take() is called by one thread, everything else b
 /*
  * Prepares the device, stopped, to trace the functions that match one of the n patterns (n 0:
  * none). everybody: records all processes, not only those given to dt_kernel_watch(), with cgroup
- * those of this control group, by BPF (0: all). threads:
+ * those of this control group, by BPF (0: all). names: dt_kernel_told() will be called. threads:
  * which thread runs where is recorded, and who woke it (bpf/record.h), by BPF. chooses:
  * dt_kernel_choose() will be called; sums: with sums, of so many rows at most (0: without). Returns
  * NULL and an error when somebody else uses the device, or when there is none and BPF can not be
  * used.
  */
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
-				 bool everybody, uint64_t cgroup, bool threads, bool chooses,
-				 unsigned sums, struct dt_error *e);
+				 bool everybody, uint64_t cgroup, bool names, bool threads,
+				 bool chooses, unsigned sums, struct dt_error *e);
 /* Returns who records: "module" or "bpf". */
 const char *dt_kernel_source_name(const struct dt_kernel *k);
 /* Are the times of its records of the clock of the core that they were made on? Else they are of
@@ -57,6 +58,9 @@ const struct dt_kernel_tracepoint *dt_kernel_tracepoint(const struct dt_kernel *
 /* Has process pid recorded, and the children that it makes from now on. One that has ended is no
  * error. */
 int dt_kernel_watch(struct dt_kernel *k, pid_t pid, struct dt_error *e);
+/* Gives what has been told of threads and processes since the last time: nothing, where the module
+ * records. */
+void dt_kernel_told(struct dt_kernel *k, const struct dt_kernel_telling *to);
 /* Start and stop recording. */
 int dt_kernel_start(struct dt_kernel *k, struct dt_error *e);
 void dt_kernel_stop(struct dt_kernel *k);

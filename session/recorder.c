@@ -18,6 +18,7 @@
 #include "session/domain.h"
 #include "session/doubt.h"
 #include "session/helds.h"
+#include "session/kernel-threads.h"
 #include "session/last.h"
 #include "session/late.h"
 #include "session/births.h"
@@ -87,7 +88,10 @@ static void note_threads(struct dt_session *s, struct seen *seen, const struct d
 		if (seen->tid[tid % 256] == tid)
 			continue;
 		seen->tid[tid % 256] = tid;
-		dt_thread_table_new(s, &r[i]);
+		if (s->kernel_threads)
+			dt_kernel_threads_note(s, &r[i]);
+		else
+			dt_thread_table_new(s, &r[i]);
 		if (s->sieve)
 			dt_sieve_thread(s->sieve, tid);
 	}
@@ -480,6 +484,8 @@ static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
 			  (unsigned long)(s->sieve ? dt_sieve_until(s->sieve, s->read_until)
 						   : s->read_until));
 		dt_store_meta(s->store, "whole_until", text, NULL);
+		if (s->kernel_threads)
+			dt_kernel_threads_told(s);
 		if (s->sieve)
 			dt_sieve_account(s->sieve, DT_SIEVE_RUNNING, NULL);
 		dt_store_flush(s->store, NULL);

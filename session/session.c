@@ -37,6 +37,7 @@
 #include "session/ends.h"
 #include "session/helds.h"
 #include "session/births.h"
+#include "session/kernel-threads.h"
 #include "session/lives.h"
 #include "session/opening.h"
 #include "session/jit.h"
@@ -195,17 +196,24 @@ static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
 	if (o->pids && dt_kernel_only_read(&s->kernel_only, o->pids, e) < 0)
 		return -1;
 	s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores,
-				   o->everybody && !o->pids, cgroup, o->wakers,
+				   o->everybody && !o->pids, cgroup, o->everybody, o->wakers,
 				   dt_sieve_chooses_early(o), dt_sieve_early_rows(o), e);
 	if (!s->kernel)
 		goto fail;
-	if (dt_kernel_only_watch(&s->kernel_only, s->kernel, e) < 0) {
-		dt_kernel_close(s->kernel);
-		s->kernel = NULL;
-		goto fail;
+	if (o->everybody && !(s->kernel_threads = dt_kernel_threads_new())) {
+		dt_fail(e, "out of memory");
+		goto fail_kernel;
 	}
+	if (dt_kernel_only_watch(&s->kernel_only, s->kernel, e) < 0)
+		goto fail_names;
 	note_kernel(s);
 	return 0;
+fail_names:
+	dt_kernel_threads_free(s->kernel_threads);
+	s->kernel_threads = NULL;
+fail_kernel:
+	dt_kernel_close(s->kernel);
+	s->kernel = NULL;
 fail:
 	dt_kernel_only_free(&s->kernel_only);
 	return -1;
@@ -388,6 +396,7 @@ fail:
 	dt_session_device_free(s);
 	dt_kernel_close(s->kernel);
 	dt_kernel_only_free(&s->kernel_only);
+	dt_kernel_threads_free(s->kernel_threads);
 	dt_switches_close(s->switches);
 	dt_throttle_free(s->throttle);
 	free(s->offset);
@@ -458,6 +467,8 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 		dt_pauses_end(s);
 		dt_helds_end(s);
 		dt_births_end(s);
+		if (s->kernel_threads)
+			dt_kernel_threads_told(s);
 		dt_throttle_end(s);
 		dt_ping_stop(s->ping);
 		dt_ping_stop(s->pong);
@@ -484,6 +495,7 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 	dt_session_device_free(s);
 	dt_kernel_close(s->kernel);
 	dt_kernel_only_free(&s->kernel_only);
+	dt_kernel_threads_free(s->kernel_threads);
 	dt_switches_close(s->switches);
 	dt_ping_free(s->ping);
 	dt_ping_free(s->pong);

@@ -234,6 +234,8 @@ struct dt_session {
 	struct dt_switches *switches; /* NULL: not recorded */
 	struct dt_kernel *kernel;     /* NULL: not recorded */
 	struct dt_kernel_only kernel_only; /* processes that it alone is recorded of */
+	/* of these, or of all processes: their names; NULL: others are recorded. With the lock */
+	struct dt_kernel_threads *kernel_threads;
 	struct dt_kernel_module kernel_module[256];
 	size_t kernel_modules;
 	struct dt_held_row *held; /* only with a log: the last DT_HELD_LOG waits; with the lock */

@@ -120,7 +120,7 @@ const char *dt_thread_table_known_name(const struct dt_session *s, uint32_t tid)
 	return s->thread_room ? entry_of(s, tid)->name : "";
 }
 
-static bool is_recorded(const struct dt_session *s, uint32_t tid)
+bool dt_thread_table_recorded(const struct dt_session *s, uint32_t tid)
 {
 	return s->thread_room && entry_of(s, tid)->recorded;
 }
@@ -173,7 +173,7 @@ void dt_thread_table_new(struct dt_session *s, const struct dt_record *r)
 	char name[64];
 	uint32_t pid;
 
-	if (r->tid == DT_NO_TID || is_recorded(s, r->tid))
+	if (r->tid == DT_NO_TID || dt_thread_table_recorded(s, r->tid))
 		return;
 	/* what the kernel tells of a thread may be older than its birth */
 	if (r->kind && !dt_kind_is_about(r->kind))
@@ -201,7 +201,7 @@ void dt_thread_table_describe(struct dt_session *s, uint32_t tid)
 	uint32_t pid;
 	char name[64];
 
-	if (is_recorded(s, tid))
+	if (dt_thread_table_recorded(s, tid))
 		return;
 	/* a known thread may have ended since */
 	pid = dt_thread_table_process(s, tid);
@@ -230,6 +230,16 @@ void dt_thread_table_note(struct dt_session *s, uint32_t tid, uint32_t pid, cons
 		dt_store_thread(s->store, tid, pid, name, NULL);
 	if (s->store && name && tid >= DT_AGAIN)
 		dt_store_again(s->store, tid, dt_lives_number(s, tid), NULL);
+}
+
+void dt_thread_table_told(struct dt_session *s, uint32_t tid, uint32_t pid, const char *name)
+{
+	bool recorded = dt_thread_table_recorded(s, tid);
+
+	dt_thread_table_note(s, tid, pid, recorded ? name : NULL);
+	/* kept until its first record is read */
+	if (!recorded && s->thread_room && entry_of(s, tid)->tid)
+		dt_format(entry_of(s, tid)->name, sizeof(entry_of(s, tid)->name), "%s", name);
 }
 
 void dt_thread_table_store(struct dt_session *s)

@@ -12,9 +12,16 @@ uint32_t dt_thread_table_process(const struct dt_session *s, uint32_t tid);
 /* Returns the name with which a thread was described; "": none is known. With the lock. */
 const char *dt_thread_table_known_name(const struct dt_session *s, uint32_t tid);
 
+/* Has the thread been described? With the lock. */
+bool dt_thread_table_recorded(const struct dt_session *s, uint32_t tid);
+
 /* Notes that thread tid belongs to process pid, and writes it to the file with that name; name
  * NULL: it is not written yet. With the lock. */
 void dt_thread_table_note(struct dt_session *s, uint32_t tid, uint32_t pid, const char *name);
+
+/* Notes what is told of a thread: its process and name, with which it is written, now or when its
+ * first record is read. With the lock. */
+void dt_thread_table_told(struct dt_session *s, uint32_t tid, uint32_t pid, const char *name);
 
 /* Writes a thread to the file that appears there in something else than a record. With the lock. */
 void dt_thread_table_describe(struct dt_session *s, uint32_t tid);

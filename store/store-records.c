@@ -43,6 +43,12 @@ static void clear_slots(struct core *c)
 	}
 }
 
+/* Returns the process of a record's site: the kernel is the same in all, 0. */
+static inline uint32_t site_pid(uint32_t pid, uint64_t pc)
+{
+	return pc >> 63 ? 0 : pid;
+}
+
 static inline struct slot *find_slot(const struct core *c, uint64_t pc, uint64_t target,
 				     uint32_t pid, uint32_t tag)
 {
@@ -81,9 +87,9 @@ static int set_slot(struct core *c, uint64_t pc, uint64_t target, uint32_t tag, 
 
 	if (2 * c->used >= c->slots && grow_slots(c))
 		return -1;
-	k = find_slot(c, pc, target, c->pid, tag);
+	k = find_slot(c, pc, target, site_pid(c->pid, pc), tag);
 	c->used += k->generation != c->generation;
-	*k = (struct slot){pc, target, c->pid, tag, c->generation, local};
+	*k = (struct slot){pc, target, site_pid(c->pid, pc), tag, c->generation, local};
 	return 0;
 }
 
@@ -145,8 +151,10 @@ static int new_site(struct dt_store *s, struct dt_site_entry **k, const struct d
 static struct dt_site_entry *site_of(struct dt_store *s, uint32_t pid, const struct dt_record *r,
 				     struct dt_error *e)
 {
-	struct dt_site_entry *k = dt_sites_find(&s->sites, pid, r->pc, 0, r->kind);
+	struct dt_site_entry *k;
 
+	pid = site_pid(pid, r->pc);
+	k = dt_sites_find(&s->sites, pid, r->pc, 0, r->kind);
 	if (k && k->by_target && r->value[0]) {
 		/* when there are too many targets, one row stands for all the others */
 		struct dt_site_entry *to =
@@ -335,6 +343,7 @@ static ssize_t put_some(struct dt_store *s, unsigned core, struct core *c,
 	for (size_t i = 0; i < n; i++) {
 		uint32_t tag = r[i].kind | (uint32_t)r[i].flags << 8;
 		struct slot *slot;
+		uint32_t pid;
 		unsigned l;
 
 		if (__builtin_expect(r[i].tid != c->tid || c->pids_version != s->pids_version, 0)) {
@@ -342,10 +351,11 @@ static ssize_t put_some(struct dt_store *s, unsigned core, struct core *c,
 			c->pid = dt_pids_get(&s->pids, c->tid);
 			c->pids_version = s->pids_version;
 		}
-		slot = find_slot(c, r[i].pc, 0, c->pid, tag);
+		pid = site_pid(c->pid, r[i].pc);
+		slot = find_slot(c, r[i].pc, 0, pid, tag);
 		if (__builtin_expect(slot->local == BY_TARGET, 0) &&
 		    slot->generation == c->generation)
-			slot = find_slot(c, r[i].pc, target_of(&r[i]), c->pid, tag);
+			slot = find_slot(c, r[i].pc, target_of(&r[i]), pid, tag);
 		if (__builtin_expect(slot->generation == c->generation, 1)) {
 			l = slot->local;
 		} else {

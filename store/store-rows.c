@@ -227,6 +227,25 @@ int dt_store_process(struct dt_store *s, uint32_t pid, uint32_t ppid, const char
 	return dt_store_run(s, PROCESS, e);
 }
 
+int dt_store_process_like(struct dt_store *s, uint32_t pid, uint32_t ppid, uint32_t like,
+			  const char *cmdline, uint64_t begin_ticks, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[PROCESS_LIKE];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	dt_sites_stay(&s->sites, pid);
+	sqlite3_bind_int64(t, 1, pid);
+	sqlite3_bind_int64(t, 2, ppid);
+	if (cmdline)
+		dt_store_bind_text(t, 3, cmdline);
+	else
+		sqlite3_bind_null(t, 3);
+	dt_store_bind_u64(t, 4, begin_ticks);
+	sqlite3_bind_int64(t, 5, like);
+	return dt_store_run(s, PROCESS_LIKE, e);
+}
+
 int dt_store_process_end(struct dt_store *s, uint32_t pid, int status, uint64_t end_ticks,
 			 struct dt_error *e)
 {

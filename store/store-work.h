@@ -46,6 +46,7 @@ struct core {
 enum statement {
 	META,
 	PROCESS,
+	PROCESS_LIKE,
 	PROCESS_END,
 	EXEC,
 	COMPLETE,

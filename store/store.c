@@ -19,6 +19,8 @@
 static const char *const statement_sql[STATEMENTS] = {
 	[META] = "INSERT OR REPLACE INTO meta VALUES(?,?)",
 	[PROCESS] = "INSERT INTO process VALUES(?,?,?,?,?,NULL,NULL)",
+	[PROCESS_LIKE] = "INSERT INTO process SELECT ?1,?2,exe,ifnull(?3,cmdline),?4,NULL,NULL "
+			 "FROM process WHERE rowid=(SELECT max(rowid) FROM process WHERE pid=?5)",
 	[PROCESS_END] = "UPDATE process SET status=?, end_ticks=? WHERE rowid="
 			"(SELECT max(rowid) FROM process WHERE pid=?)",
 	[EXEC] = "INSERT INTO exec VALUES(?,?)",

@@ -247,6 +247,10 @@ const char *dt_store_type_names(const struct dt_store *s, int64_t row);
 /* Adds a process. */
 int dt_store_process(struct dt_store *s, uint32_t pid, uint32_t ppid, const char *exe,
 		     const char *cmdline, uint64_t begin_ticks, struct dt_error *e);
+/* The same, of a process whose program is that of another one, and so is its command line unless it
+ * is given. There is none if nothing is known of the other one. */
+int dt_store_process_like(struct dt_store *s, uint32_t pid, uint32_t ppid, uint32_t like,
+			  const char *cmdline, uint64_t begin_ticks, struct dt_error *e);
 /* Notes the end of a process. status: as wait(2) gives it; -1: not known. */
 int dt_store_process_end(struct dt_store *s, uint32_t pid, int status, uint64_t end_ticks,
 			 struct dt_error *e);

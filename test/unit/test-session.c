@@ -40,8 +40,8 @@ static void fill_both(struct dt_session *s, struct dt_kernel *k, int64_t ahead);
 static void (*fill)(struct dt_session *s, struct dt_kernel *k, int64_t ahead) = fill_both;
 
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
-				 bool everybody, uint64_t cgroup, bool threads, bool chooses,
-				 unsigned sums, struct dt_error *e)
+				 bool everybody, uint64_t cgroup, bool names, bool threads,
+				 bool chooses, unsigned sums, struct dt_error *e)
 {
 	return NULL;
 }
@@ -51,6 +51,10 @@ const char *dt_kernel_choose(struct dt_kernel *k, uint64_t pc, uint32_t row,
 			     double ticks_per_ns)
 {
 	return NULL;
+}
+
+void dt_kernel_told(struct dt_kernel *k, const struct dt_kernel_telling *to)
+{
 }
 
 void dt_kernel_choose_end(struct dt_kernel *k)
