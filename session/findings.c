@@ -284,6 +284,26 @@ static void say_vdso(struct dt_session *s, const struct dt_say *say)
 		       names);
 }
 
+/* Says it if the module whose calls of libraries are asked for never came. */
+static bool no_caller(const struct dt_session *s, const struct dt_say *say)
+{
+	const char *module = s->options.libcalls;
+	struct dt_selection one = {0};
+	bool found = !module || !*module;
+	char text[512];
+
+	dt_format(text, sizeof(text), "%s:*", module ? module : "");
+	if (!found && dt_selection_add(&one, text, false, NULL) == 0)
+		for (struct dt_file *f = s->targets.files.first; f && !found; f = f->next)
+			found = dt_pattern_module(&one.pattern[0],
+						  dt_file_called(f, one.pattern[0].module));
+	dt_selection_clear(&one);
+	if (!found)
+		dt_say(say, "no module '%s' was loaded whose calls of libraries could be recorded",
+		       module);
+	return !found;
+}
+
 static void say_left_out(const struct dt_unhooked *u, bool all, const struct dt_say *say)
 {
 	if (u->left_out)
@@ -309,6 +329,7 @@ bool dt_findings_say(struct dt_session *s, bool all, const struct dt_say *say)
 	why = unmatched_pattern(s, say, false) | unmatched_arguments(s, say);
 	if (s->sieve)
 		dt_sieve_unmet(s->sieve, say);
+	why = no_caller(s, say) || why;
 	nothing = none && nothing_hooked(s, say);
 	why = unhooked(s, say, &said) || nothing || why;
 	say_go(s, say);

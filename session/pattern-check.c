@@ -338,9 +338,16 @@ static bool check_caller(const struct dt_say *say, struct files *k, const char *
 		dt_near_start(&near, module);
 		offer_modules(&near, k);
 		dt_near_text(&near, names);
-		dt_say(say,
-		       "no module '%s' is loaded%s whose calls of libraries could be recorded%s",
-		       module, certain ? "" : " at the start", names);
+		if (certain)
+			dt_say(say,
+			       "no module '%s' is loaded whose calls of libraries could be "
+			       "recorded%s",
+			       module, names);
+		else
+			dt_say(say,
+			       "no module '%s' is loaded at the start: its calls of libraries are "
+			       "recorded from when it is%s",
+			       module, names);
 	}
 	dt_selection_clear(&one);
 	return found || !certain;
