@@ -41,10 +41,14 @@
 #define LOG_TAKES 8   /* as TAKES, in a session that keeps a log */
 #define FLUSH_NS  300000000ull	/* records are in the file at most this long after */
 #define CLOCK_NS  2000000000ull /* between readings of the clocks */
-#define IDLE_MS	  50	 /* between rounds; a writer that is half a ring ahead rings earlier */
-#define LIVE_MS	  20	 /* as IDLE_MS, when somebody may be watching the log */
-#define HELD_NS	  20000	 /* between rounds when records are held, which are good soon */
-#define HELD	  65536u /* some more than so many are held where the program waits for the log */
+#define IDLE_MS	  50 /* between rounds; a writer that is half a ring ahead rings earlier */
+#define LIVE_MS	  20 /* as IDLE_MS, when somebody may be watching the log */
+/* as IDLE_MS, after so much of a ring at once: the next records come before the writer, who would
+ * wait meanwhile, has to ring */
+#define BUSY_MS 1
+#define BUSY	8      /* an eighth */
+#define HELD_NS 20000  /* between rounds when records are held, which are good soon */
+#define HELD	65536u /* some more than so many are held where the program waits for the log */
 /* when no record has come for so long, which is more than FLUSH_NS and a round, the next record
  * rings the bell, and until then only the clocks are looked at */
 #define QUIET_NS 600000000ull
@@ -595,6 +599,7 @@ void *dt_recorder_main(void *session)
 	long n = begin_round(s, &round, cores) || !seen ? -1 : 0;
 	struct dt_shared_bells bells;
 	uint64_t busy = flushed; /* ns when there was something to do last */
+	uint64_t taken = 0;	 /* records since it has slept */
 	bool alert = false;
 
 	while (n >= 0) {
@@ -634,6 +639,7 @@ void *dt_recorder_main(void *session)
 			wait_ms = dt_switches_patience(s->switches, wait_ms);
 		if (s->socket_names && wait_ms > DT_SOCKET_NAMES_MS && !alert)
 			wait_ms = DT_SOCKET_NAMES_MS;
+		taken += n;
 		if (n) {
 			alert = false; /* what was taken has to be in the file soon */
 			continue;
@@ -651,6 +657,11 @@ void *dt_recorder_main(void *session)
 			alert = true; /* one more round for what came just before the alert */
 			continue;
 		}
+		if (taken >= s->targets.shared.geometry.ring_size / sizeof(struct dt_record) /
+				     BUSY &&
+		    wait_ms > BUSY_MS)
+			wait_ms = BUSY_MS;
+		taken = 0;
 		sleep_until_bell(s, &bells, wait_ms);
 		alert = false;
 	}
