@@ -464,7 +464,7 @@ static void record_piece(struct dt_emit *o, const struct dt_capture *c, struct d
  * item before? */
 static bool is_second(const struct dt_item *item, unsigned index)
 {
-	const struct dt_item *first = item - 1;
+	const struct dt_item *first = index ? item - 1 : item;
 
 	return index && item->differ && first->differ && !first->steps && !item->steps &&
 	       first->text == item->text && first->buffer == item->buffer &&
