@@ -587,6 +587,22 @@ static void free_round(struct round *k)
 	free(k->sorted);
 }
 
+/* Returns for how many milliseconds the recorder may sleep. taken: records since it has slept. */
+static int patience(struct dt_session *s, const struct round *round, bool alert, uint64_t taken)
+{
+	uint64_t ring = s->targets.shared.geometry.ring_size / sizeof(struct dt_record);
+	int ms = round->witness ? dt_witness_patience(round->witness)
+		 : alert	? QUIET_MS
+		 : s->has_log	? LIVE_MS
+				: IDLE_MS;
+
+	if (s->switches)
+		ms = dt_switches_patience(s->switches, ms);
+	if (s->socket_names && ms > DT_SOCKET_NAMES_MS && !alert)
+		ms = DT_SOCKET_NAMES_MS;
+	return taken >= ring / BUSY && ms > BUSY_MS ? BUSY_MS : ms;
+}
+
 void *dt_recorder_main(void *session)
 {
 	struct dt_session *s = session;
@@ -631,15 +647,8 @@ void *dt_recorder_main(void *session)
 		}
 		if (n || s->switches || s->kernel || s->log_stalled)
 			busy = dt_now_ns();
-		wait_ms = round.witness ? dt_witness_patience(round.witness)
-			  : alert	? QUIET_MS
-			  : s->has_log	? LIVE_MS
-					: IDLE_MS;
-		if (s->switches)
-			wait_ms = dt_switches_patience(s->switches, wait_ms);
-		if (s->socket_names && wait_ms > DT_SOCKET_NAMES_MS && !alert)
-			wait_ms = DT_SOCKET_NAMES_MS;
-		taken += n;
+		taken += (uint64_t)n;
+		wait_ms = patience(s, &round, alert, taken);
 		if (n) {
 			alert = false; /* what was taken has to be in the file soon */
 			continue;
@@ -657,10 +666,6 @@ void *dt_recorder_main(void *session)
 			alert = true; /* one more round for what came just before the alert */
 			continue;
 		}
-		if (taken >= s->targets.shared.geometry.ring_size / sizeof(struct dt_record) /
-				     BUSY &&
-		    wait_ms > BUSY_MS)
-			wait_ms = BUSY_MS;
 		taken = 0;
 		sleep_until_bell(s, &bells, wait_ms);
 		alert = false;
