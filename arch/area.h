@@ -41,10 +41,6 @@
 #define DT_FROM_MAX 4  /* modules whose calls alone are recorded by the hooks called ..._FROM */
 #define DT_PATCHES  32 /* most places that lead through the area; hook.S makes room for them */
 
-#ifndef __ASSEMBLER__
-#include "core/ring.h"
-#include "core/types.h"
-
 /*
  * The words of the part `seen': pages that the kernel has read for us once, so that they were there
  * then. The page with the number n is in word n % DT_SEEN, as n / DT_SEEN and the highest bit; 0:
@@ -52,7 +48,12 @@
  * remembers nearly all of them: of the 41,000 times that `git log -S' came to a page anew with 512
  * words, 28,000 were to one that had been forgotten; with these 4,300 of 17,300.
  */
-#define DT_SEEN 4096u
+#define DT_SEEN_BITS 12
+#define DT_SEEN	     (1 << DT_SEEN_BITS)
+
+#ifndef __ASSEMBLER__
+#include "core/ring.h"
+#include "core/types.h"
 
 /* The size of the large pages that the kernel maps by one entry of the page table's second level.
  */

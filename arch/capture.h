@@ -10,6 +10,7 @@
 
 #include "arch/numbers.h"
 #include "arch/emit.h"
+#include "arch/text.h"
 #include "core/capture.h"
 
 /* What an operand is. */
@@ -50,24 +51,12 @@ static inline bool dt_capture_is_bad(uint64_t value)
 	return value >> 32 == DT_CAPTURE_BAD >> 32;
 }
 
-/* What a function is sure to read of a text. */
-enum dt_sure { DT_SURE_NOT, DT_SURE_FIRST, DT_SURE_ALL };
-
-/* What the routine that reads texts is told: enum dt_sure, and */
-#define DT_TEXT_SURE  3
-#define DT_TEXT_BOUND 4 /* the bound is that of the text itself, which so ends with a NUL */
-/* an earlier text of the same point could not be read: the function faults there, so nothing is
- * sure of this one */
-#define DT_TEXT_BAD 8
-/* it is a buffer, whose NULs are part of it; the bits from DT_TEXT_LENGTH on have its length */
-#define DT_TEXT_BUFFER 16
-#define DT_TEXT_HEAD   32 /* the first piece of it, which has the length in front */
-/* it is the thread's stack, of which less is recorded where it ends before */
-#define DT_TEXT_STACK  128
-#define DT_TEXT_LENGTH 8
-/* it is a stream (core/stream.h); the bits from DT_TEXT_LENGTH on have an enum dt_stream and, four
- * bits above, a register */
-#define DT_TEXT_STREAM 64
+/* What a function is sure to read of a text: DT_TEXT_SURE. */
+enum dt_sure {
+	DT_SURE_NOT,
+	DT_SURE_FIRST = DT_TEXT_FIRST,
+	DT_SURE_ALL = DT_TEXT_ALL,
+};
 
 /* Where the values of a stream are. The register is the number of an integer argument. */
 enum dt_stream {

@@ -6,6 +6,8 @@
 
 #include "arch/arch.h"
 
+const char *const dt_ifunc_left[DT_IFUNC_LEFT] = {"time", "gettimeofday"};
+
 #define SIZE  4096 /* bytes of a resolver, at most */
 #define TABLE 16   /* words of a table that it reads, at most */
 /* the alignment that an immediate must have to be taken for a function's address */

@@ -16,4 +16,9 @@
  */
 size_t dt_ifunc_targets(Elf *elf, uint64_t resolver, uint64_t size, uint64_t *target, size_t most);
 
+/* The functions of libc whose resolvers ask the kernel's vdso (vdso(7)): that code is in no file,
+ * and is not hooked. Only libc's own version, for kernels without a vdso, could be. */
+#define DT_IFUNC_LEFT 2
+extern const char *const dt_ifunc_left[DT_IFUNC_LEFT];
+
 #endif

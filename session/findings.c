@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf/ifunc.h"
 #include "hook/probes.h"
 #include "session/device.h"
+#include "session/ranges.h"
 #include "session/sieve.h"
 #include "session/state.h"
 #include "session/unhooked.h"
@@ -251,6 +253,57 @@ static void say_unnamed(const struct dt_say *say)
 		       dt_symtab_apart_broken());
 }
 
+/* Says which functions that a module imports have no calls, since libc leaves them to the kernel.
+ */
+static void say_vdso(struct dt_session *s, const struct dt_say *say)
+{
+	char names[64] = "";
+	size_t n;
+
+	for (unsigned i = 0; i < DT_IFUNC_LEFT; i++) {
+		const char *name = dt_ifunc_left[i];
+		char resolver[32];
+		bool left = false;
+
+		dt_format(resolver, sizeof(resolver), "%s.resolver", name);
+		for (struct dt_file *f = s->targets.files.first; f && !left; f = f->next) {
+			const struct dt_function *g =
+				f->symtab ? dt_symtab_functions(f->symtab, &n) : NULL;
+
+			for (size_t k = 0; g && k < n && !left; k++)
+				left = strcmp(g[k].name, resolver) == 0;
+		}
+		n = strlen(names);
+		if (left && dt_ranges_import(s, name))
+			dt_format(names + n, sizeof(names) - n, "%s%s", n ? " and " : "", name);
+	}
+	if (names[0])
+		dt_say(say,
+		       "calls of %s are not recorded: libc leaves them to the kernel's vdso, whose "
+		       "code is not hooked",
+		       names);
+}
+
+/* Says it if the module whose calls of libraries are asked for never came. */
+static bool no_caller(const struct dt_session *s, const struct dt_say *say)
+{
+	const char *module = s->options.libcalls;
+	struct dt_selection one = {0};
+	bool found = !module || !*module;
+	char text[512];
+
+	dt_format(text, sizeof(text), "%s:*", module ? module : "");
+	if (!found && dt_selection_add(&one, text, false, NULL) == 0)
+		for (struct dt_file *f = s->targets.files.first; f && !found; f = f->next)
+			found = dt_pattern_module(&one.pattern[0],
+						  dt_file_called(f, one.pattern[0].module));
+	dt_selection_clear(&one);
+	if (!found)
+		dt_say(say, "no module '%s' was loaded whose calls of libraries could be recorded",
+		       module);
+	return !found;
+}
+
 static void say_left_out(const struct dt_unhooked *u, bool all, const struct dt_say *say)
 {
 	if (u->left_out)
@@ -276,10 +329,12 @@ bool dt_findings_say(struct dt_session *s, bool all, const struct dt_say *say)
 	why = unmatched_pattern(s, say, false) | unmatched_arguments(s, say);
 	if (s->sieve)
 		dt_sieve_unmet(s->sieve, say);
+	why = no_caller(s, say) || why;
 	nothing = none && nothing_hooked(s, say);
 	why = unhooked(s, say, &said) || nothing || why;
 	say_go(s, say);
 	say_unnamed(say);
+	say_vdso(s, say);
 	dt_unhooked_note(s, &u);
 	if (!nothing && (said < u.left_out || !said))
 		say_left_out(&u, all, say);

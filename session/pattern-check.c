@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "process/needed.h"
+#include "elf/ifunc.h"
 #include "elf/usdt.h"
 
 /* The program, or one of the libraries that it needs. */
@@ -268,22 +269,17 @@ static void say_unmatched(const struct dt_say *say, struct files *k, const struc
 	       names);
 }
 
-/*
- * Says it if the pattern means a function that libc leaves to the vdso (vdso(7)): that code is in
- * no file, and is not hooked. Only libc's own version, for kernels without a vdso, is.
- */
+/* Says it if the pattern means a function that libc leaves to the kernel's vdso. */
 static void say_vdso(const struct dt_say *say, struct files *k, const struct dt_pattern *p)
 {
-	static const char *const left[] = {"time", "gettimeofday"};
-
 	for (size_t i = 0; i < k->n; i++)
-		for (size_t v = 0; v < sizeof(left) / sizeof(*left); v++) {
+		for (size_t v = 0; v < DT_IFUNC_LEFT; v++) {
 			struct dt_selection resolver = {0};
 			char text[64];
 
 			dt_format(text, sizeof(text), "%s%s.resolver", p->module ? "*:" : "",
-				  left[v]);
-			if (!k->file[i].system || strcmp(p->name, left[v]) ||
+				  dt_ifunc_left[v]);
+			if (!k->file[i].system || strcmp(p->name, dt_ifunc_left[v]) ||
 			    !is_in(&k->file[i], p) ||
 			    dt_selection_add(&resolver, text, false, NULL) < 0)
 				continue;
@@ -342,9 +338,16 @@ static bool check_caller(const struct dt_say *say, struct files *k, const char *
 		dt_near_start(&near, module);
 		offer_modules(&near, k);
 		dt_near_text(&near, names);
-		dt_say(say,
-		       "no module '%s' is loaded%s whose calls of libraries could be recorded%s",
-		       module, certain ? "" : " at the start", names);
+		if (certain)
+			dt_say(say,
+			       "no module '%s' is loaded whose calls of libraries could be "
+			       "recorded%s",
+			       module, names);
+		else
+			dt_say(say,
+			       "no module '%s' is loaded at the start: its calls of libraries are "
+			       "recorded from when it is%s",
+			       module, names);
 	}
 	dt_selection_clear(&one);
 	return found || !certain;

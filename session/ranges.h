@@ -47,6 +47,10 @@ int dt_ranges_table(struct dt_session *s, struct dt_target *t, struct dt_error *
  * some in any file. */
 const struct dt_file *dt_ranges_file(const struct dt_range *r, uint64_t *low, uint64_t *high);
 
+/* Looks whether a set that means all that a module imports means a function of that name, which
+ * that module imports. */
+bool dt_ranges_import(struct dt_session *s, const char *name);
+
 /* Fills in how many functions each pattern of a set has matched. */
 void dt_ranges_hits(const struct dt_range *r, struct dt_selection *select);
 

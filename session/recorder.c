@@ -42,10 +42,14 @@
 #define LOG_TAKES 8   /* as TAKES, in a session that keeps a log */
 #define FLUSH_NS  300000000ull	/* records are in the file at most this long after */
 #define CLOCK_NS  2000000000ull /* between readings of the clocks */
-#define IDLE_MS	  50	 /* between rounds; a writer that is half a ring ahead rings earlier */
-#define LIVE_MS	  20	 /* as IDLE_MS, when somebody may be watching the log */
-#define HELD_NS	  20000	 /* between rounds when records are held, which are good soon */
-#define HELD	  65536u /* some more than so many are held where the program waits for the log */
+#define IDLE_MS	  50 /* between rounds; a writer that is half a ring ahead rings earlier */
+#define LIVE_MS	  20 /* as IDLE_MS, when somebody may be watching the log */
+/* as IDLE_MS, after so much of a ring at once: the next records come before the writer, who would
+ * wait meanwhile, has to ring */
+#define BUSY_MS 1
+#define BUSY	8      /* an eighth */
+#define HELD_NS 20000  /* between rounds when records are held, which are good soon */
+#define HELD	65536u /* some more than so many are held where the program waits for the log */
 /* when no record has come for so long, which is more than FLUSH_NS and a round, the next record
  * rings the bell, and until then only the clocks are looked at */
 #define QUIET_NS 600000000ull
@@ -589,6 +593,22 @@ static void free_round(struct round *k)
 	free(k->sorted);
 }
 
+/* Returns for how many milliseconds the recorder may sleep. taken: records since it has slept. */
+static int patience(struct dt_session *s, const struct round *round, bool alert, uint64_t taken)
+{
+	uint64_t ring = s->targets.shared.geometry.ring_size / sizeof(struct dt_record);
+	int ms = round->witness ? dt_witness_patience(round->witness)
+		 : alert	? QUIET_MS
+		 : s->has_log	? LIVE_MS
+				: IDLE_MS;
+
+	if (s->switches)
+		ms = dt_switches_patience(s->switches, ms);
+	if (s->socket_names && ms > DT_SOCKET_NAMES_MS && !alert)
+		ms = DT_SOCKET_NAMES_MS;
+	return taken >= ring / BUSY && ms > BUSY_MS ? BUSY_MS : ms;
+}
+
 void *dt_recorder_main(void *session)
 {
 	struct dt_session *s = session;
@@ -601,6 +621,7 @@ void *dt_recorder_main(void *session)
 	long n = begin_round(s, &round, cores) || !seen ? -1 : 0;
 	struct dt_shared_bells bells;
 	uint64_t busy = flushed; /* ns when there was something to do last */
+	uint64_t taken = 0;	 /* records since it has slept */
 	bool alert = false;
 
 	while (n >= 0) {
@@ -632,14 +653,8 @@ void *dt_recorder_main(void *session)
 		}
 		if (n || s->switches || s->kernel || s->log_stalled)
 			busy = dt_now_ns();
-		wait_ms = round.witness ? dt_witness_patience(round.witness)
-			  : alert	? QUIET_MS
-			  : s->has_log	? LIVE_MS
-					: IDLE_MS;
-		if (s->switches)
-			wait_ms = dt_switches_patience(s->switches, wait_ms);
-		if (s->socket_names && wait_ms > DT_SOCKET_NAMES_MS && !alert)
-			wait_ms = DT_SOCKET_NAMES_MS;
+		taken += (uint64_t)n;
+		wait_ms = patience(s, &round, alert, taken);
 		if (n) {
 			alert = false; /* what was taken has to be in the file soon */
 			continue;
@@ -657,6 +672,7 @@ void *dt_recorder_main(void *session)
 			alert = true; /* one more round for what came just before the alert */
 			continue;
 		}
+		taken = 0;
 		sleep_until_bell(s, &bells, wait_ms);
 		alert = false;
 	}

@@ -152,7 +152,9 @@ static void note_file(struct dt_session *s, struct dt_file *f, struct dt_unhooke
 		u->left_out++;
 		u->own += f->program;
 		add_name(u, f, name);
-		left[k] = any = true;
+		left[k] = true;
+		/* where only certain modules' calls are recorded, no callers in this file matter */
+		any = any || !dt_file_is_crossing(f, i);
 		if (s->store)
 			dt_store_unhooked(s->store, f->path, g->start, name, f->refused[k], NULL);
 	}

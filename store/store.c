@@ -235,7 +235,8 @@ static int make_tables(struct dt_store *s, struct dt_error *e)
 
 static int prepare(struct dt_store *s, struct dt_error *e)
 {
-	if (sqlite3_exec(s->db, "PRAGMA synchronous=OFF", NULL, NULL, NULL))
+	if (sqlite3_exec(s->db, "PRAGMA synchronous=OFF; PRAGMA wal_autocheckpoint=200", NULL, NULL,
+			 NULL))
 		return dt_store_fail(s, e);
 	for (int i = 0; i < STATEMENTS; i++)
 		if (sqlite3_prepare_v3(s->db, statement_sql[i], -1, SQLITE_PREPARE_PERSISTENT,

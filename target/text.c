@@ -21,15 +21,14 @@ static bool was_there(uint64_t address)
 {
 	uint32_t as, *at = seen_at(address, &as);
 
-	return address >= NEVER_READ && address < DT_USER_END &&
-	       __atomic_load_n(at, __ATOMIC_RELAXED) == as;
+	return address < DT_USER_END && __atomic_load_n(at, __ATOMIC_RELAXED) == as;
 }
 
 static void note_there(uint64_t address)
 {
 	uint32_t as, *at = seen_at(address, &as);
 
-	if (address < DT_USER_END)
+	if (address >= NEVER_READ && address < DT_USER_END)
 		__atomic_store_n(at, as, __ATOMIC_RELAXED);
 }
 
@@ -100,11 +99,14 @@ static uint64_t cut(struct text *t, uint64_t n)
 /* Reads up to n bytes; negative: none can be read. */
 static long read_piece(struct text *t, uint64_t n)
 {
-	uint64_t page = PAGE - t->address % PAGE, there = 0;
+	uint64_t page = PAGE - t->address % PAGE, there = 0, sure = t->how & DT_TEXT_SURE;
+	bool stack = is_stack(t, t->address);
 	long got;
 
-	if (((t->how & DT_TEXT_SURE) && !(t->how & DT_TEXT_BAD) && was_there(t->address)) ||
-	    is_stack(t, t->address)) {
+	if (stack)
+		note_there(t->address);
+	if (stack || ((sure == DT_TEXT_FIRST || sure == DT_TEXT_ALL) && !(t->how & DT_TEXT_BAD) &&
+		      was_there(t->address))) {
 		there = n < page ? n : page;
 		/* what lies behind the text in its page is there, too: reading it is quicker */
 		read_there(t, page < PIECE ? there : PIECE);
@@ -115,6 +117,8 @@ static long read_piece(struct text *t, uint64_t n)
 	if (got > 0) {
 		note_there(t->address + there);
 		note_there(t->address + there + (uint64_t)got - 1);
+		if (sure == DT_TEXT_ASK)
+			t->how ^= DT_TEXT_ASK ^ DT_TEXT_FIRST;
 	}
 	return there ? (long)there + (got > 0 ? got : 0) : got;
 }
@@ -154,9 +158,11 @@ int dt_text(struct text *t)
 	if (t->how & DT_TEXT_BUFFER ? !t->left
 				    : n < PIECE || (!t->left && !(t->how & DT_TEXT_BOUND)))
 		return 0;
-	/* the function may not look at the next page */
-	if (next / PAGE != from / PAGE && (t->how & DT_TEXT_SURE) == DT_SURE_FIRST)
-		t->how &= ~(uint64_t)DT_TEXT_SURE;
+	/* The function may not look at the next page. If the piece has some of that, the kernel has
+	 * read it. */
+	if (next % PAGE == 0 && (t->how & DT_TEXT_SURE) == DT_TEXT_FIRST)
+		t->how |= DT_TEXT_ASK;
+	t->how |= DT_TEXT_LONG;
 	t->address = next;
 	return 0;
 }

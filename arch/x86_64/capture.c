@@ -13,110 +13,14 @@
  */
 #include "arch/capture.h"
 
+#include <string.h>
 #include <sys/auxv.h>
 
 #include "arch/area.h"
+#include "arch/x86_64/capture-insn.h"
 #include "core/record.h"
 
-#define FRAME 192
-#define SAVED 64 /* of these, what is pushed */
-
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9 };
-
-/* Returns how far the stack pointer of the instruction is above that of the code. */
-static uint32_t frame_of(const struct dt_capture *c)
-{
-	return FRAME + (c->results ? DT_STACK_BLOCK : 0);
-}
-
 static const uint8_t value_register[4] = {RDI, RSI, RDX, RCX};
-
-/* Returns where in the frame a register is saved; -1: it is not, and still has its value. */
-static int saved_at(unsigned reg)
-{
-	switch (reg) {
-	case R9:
-		return 0;
-	case R8:
-		return 8;
-	case RDI:
-		return 16;
-	case RSI:
-		return 24;
-	case RDX:
-		return 32;
-	case RCX:
-		return 40;
-	case RAX:
-		return 48;
-	case DT_REGISTER_FLAGS:
-		return 56;
-	default:
-		return -1;
-	}
-}
-
-static uint8_t rex(bool wide, unsigned reg, unsigned rm)
-{
-	return (uint8_t)(0x40 | wide << 3 | (reg >> 3 & 1) << 2 | (rm >> 3 & 1));
-}
-
-/* Emits op %reg, %rm between registers, 64 bits; mov is 0x89, add 0x01, xor 0x31. */
-static void op_registers(struct dt_emit *o, uint8_t op, unsigned reg, unsigned rm)
-{
-	dt_emit_byte(o, rex(true, reg, rm));
-	dt_emit_byte(o, op);
-	dt_emit_byte(o, (uint8_t)(0xc0 | (reg & 7) << 3 | (rm & 7)));
-}
-
-/* Emits mov (0x8b) or lea (0x8d) of disp(%rsp) to %reg. */
-static void op_frame(struct dt_emit *o, uint8_t op, unsigned reg, uint32_t disp)
-{
-	dt_emit_byte(o, rex(true, reg, RSP));
-	dt_emit_byte(o, op);
-	dt_emit_byte(o, (uint8_t)(0x84 | (reg & 7) << 3));
-	dt_emit_byte(o, 0x24);
-	dt_emit_u32(o, disp);
-}
-
-static void move_constant(struct dt_emit *o, unsigned reg, uint64_t v)
-{
-	if (v == (uint32_t)v) {
-		if (reg >= 8)
-			dt_emit_byte(o, 0x41);
-		dt_emit_byte(o, (uint8_t)(0xb8 | (reg & 7)));
-		dt_emit_u32(o, (uint32_t)v);
-		return;
-	}
-	dt_emit_byte(o, rex(true, 0, reg));
-	dt_emit_byte(o, (uint8_t)(0xb8 | (reg & 7)));
-	dt_emit_u64(o, v);
-}
-
-/* Emits code that gets the whole of a register as it was at the instruction. */
-static void get_register(struct dt_emit *o, unsigned to, unsigned reg, const struct dt_capture *c)
-{
-	if (saved_at(reg) >= 0)
-		op_frame(o, 0x8b, to, (uint32_t)saved_at(reg));
-	else if (reg == RSP)
-		op_frame(o, 0x8d, to, frame_of(c));
-	else if (reg == DT_REGISTER_RIP)
-		move_constant(o, to, c->address);
-	else if (reg < DT_REGISTER_XMM0)
-		op_registers(o, 0x89, reg, to);
-	else
-		move_constant(o, to, 0);
-}
-
-/* Emits movq %xmm, %to: there is room for the low eight bytes only. */
-static void get_vector(struct dt_emit *o, unsigned to, unsigned vector)
-{
-	dt_emit_byte(o, 0x66);
-	dt_emit_byte(o, (uint8_t)(0x48 | (vector >> 3 & 1) << 2 | (to >> 3 & 1)));
-	dt_emit_byte(o, 0x0f);
-	dt_emit_byte(o, 0x7e);
-	dt_emit_byte(o, (uint8_t)(0xc0 | (vector & 7) << 3 | (to & 7)));
-}
 
 /* Emits the extension of %rax from its low `size' bytes. */
 static void extend(struct dt_emit *o, unsigned size, bool is_signed)
@@ -174,26 +78,6 @@ static bool address_of(struct dt_emit *o, const struct dt_item *item, const stru
 	}
 	add_constant(o, value);
 	return true;
-}
-
-static void call(struct dt_emit *o, uint64_t to)
-{
-	dt_emit_byte(o, 0xe8);
-	dt_emit_u32(o, (uint32_t)(to - dt_emit_here(o) - 4));
-}
-
-/* Emits jcc or jmp with a distance to be filled in by land_short(), and returns its offset. */
-static size_t jump_short(struct dt_emit *o, uint8_t op)
-{
-	dt_emit_byte(o, op);
-	dt_emit_byte(o, 0);
-	return o->size - 1;
-}
-
-static void land_short(struct dt_emit *o, size_t at)
-{
-	if (at < o->room && o->size <= o->room)
-		o->bytes[at] = (uint8_t)(o->size - at - 1);
 }
 
 /* Emits the load of (%rax) to %rax, extended with zeros. */
@@ -560,17 +444,57 @@ static void get_bound(struct dt_emit *o, const struct dt_item *item, const struc
 /* Emits code that reads and records the next piece of a text. Afterwards rax is 0 if it has ended.
  */
 static void record_piece(struct dt_emit *o, const struct dt_capture *c, struct dt_capture_pc pc,
-			 struct dt_captured *out)
+			 struct dt_captured *out, size_t *same)
 {
 	size_t unreadable, done;
 
 	call(o, c->text);
 	unreadable = jump_short(o, 0x72);
+	if (*same)
+		dt_emit_land(o, *same);
+	*same = 0;
 	record(o, c, DT_MORE, 4, pc, out);
 	done = jump_short(o, 0xeb);
 	land_short(o, unreadable);
 	record(o, c, DT_MORE, 4 | DT_FAULT, pc, out);
 	land_short(o, done);
+}
+
+/* Is the item's text the second one of two that a function compares, of which the first one is the
+ * item before? */
+static bool is_second(const struct dt_item *item, unsigned index)
+{
+	const struct dt_item *first = index ? item - 1 : item;
+
+	return index && item->differ && first->differ && !first->steps && !item->steps &&
+	       first->text == item->text && first->buffer == item->buffer &&
+	       first->bounds == item->bounds &&
+	       memcmp(first->bound, item->bound, sizeof(item->bound)) == 0 &&
+	       first->from.kind == DT_OPERAND_REGISTER && first->from.reg == RDI &&
+	       item->from.kind == DT_OPERAND_REGISTER && item->from.reg == RSI;
+}
+
+/*
+ * Emits a jump that is taken if the second text is the first one, which had a single piece: that is
+ * in the registers still, and rax is 0. Of such a text nothing is sure, so it would be read by the
+ * kernel.
+ */
+static size_t unless_same(struct dt_emit *o)
+{
+	size_t other, failed, same;
+
+	op_frame(o, 0x8b, R9, 16);		     /* saved rdi */
+	dt_emit_bytes(o, "\x4c\x3b\x4c\x24\x18", 5); /* cmp 24(%rsp), %r9: saved rsi */
+	other = jump_short(o, 0x75);
+	dt_emit_bytes(o, "\x41\xf7\xc0", 3); /* test $..., %r8d */
+	dt_emit_u32(o, DT_TEXT_BAD | DT_TEXT_LONG);
+	failed = jump_short(o, 0x75);
+	dt_emit_byte(o, 0xe9);
+	same = o->size;
+	dt_emit_u32(o, 0);
+	land_short(o, other);
+	land_short(o, failed);
+	return same;
 }
 
 /*
@@ -585,25 +509,41 @@ static void record_text(struct dt_emit *o, const struct dt_item *item, unsigned 
 			const struct dt_capture *c, struct dt_captured *out)
 {
 	struct dt_capture_pc pc = {.first = (uint8_t)index};
-	size_t loop, ended = 0;
+	size_t loop, ended = 0, same = is_second(item, index) ? unless_same(o) : 0;
 
 	get_item(o, item, c);
 	get_bound(o, item, c);
 	if (item->buffer || item->stream) {
 		pc.text = DT_CAPTURE_HEAD;
-		record_piece(o, c, pc, out);
+		record_piece(o, c, pc, out, &same);
 		dt_emit_bytes(o, "\x48\x85\xc0\x0f\x84", 5); /* test %rax, %rax; je */
 		ended = o->size;
 		dt_emit_u32(o, 0);
 	}
 	pc.text = DT_CAPTURE_PIECE;
 	loop = o->size;
-	record_piece(o, c, pc, out);
+	record_piece(o, c, pc, out, &same);
 	dt_emit_bytes(o, "\x48\x85\xc0", 3); /* test %rax, %rax */
 	dt_emit_byte(o, 0x75);
 	dt_emit_byte(o, (uint8_t)(loop - o->size - 1));
 	if (ended)
 		dt_emit_land(o, ended);
+}
+
+/* Emits code that sets the flags as they were saved: those of arithmetic, and the direction. No
+ * other has changed. popfq would do it, but takes the processor some 20 cycles. */
+static void restore_flags(struct dt_emit *o)
+{
+	size_t forward;
+
+	op_frame(o, 0x8b, RAX, 56);
+	dt_emit_bytes(o, "\xf6\xc4\x04", 3); /* test $4, %ah: DF */
+	forward = jump_short(o, 0x74);
+	dt_emit_byte(o, 0xfd); /* std */
+	land_short(o, forward);
+	/* mov %eax, %ecx; shr $11, %ecx; and $1, %ecx; add $0x7f, %cl: overflows if OF was set */
+	dt_emit_bytes(o, "\x89\xc1\xc1\xe9\x0b\x83\xe1\x01\x80\xc1\x7f", 11);
+	dt_emit_bytes(o, "\x88\xc4\x9e", 3); /* mov %al, %ah; sahf */
 }
 
 void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
@@ -612,8 +552,8 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	/* pushfq; cld; push rax, rcx, rdx, rsi, rdi, r8, r9 */
 	static const uint8_t begin[] = {0x9c, 0xfc, 0x50, 0x51, 0x52, 0x56,
 					0x57, 0x41, 0x50, 0x41, 0x51};
-	/* pop all of these */
-	static const uint8_t end[] = {0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e, 0x5a, 0x59, 0x58, 0x9d};
+	/* pop all of these but the flags */
+	static const uint8_t end[] = {0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e, 0x5a, 0x59, 0x58};
 	const uint32_t below = frame_of(c) - SAVED;
 	unsigned values = 0;
 	size_t past, other = 0, failed = 0, none = 0;
@@ -667,8 +607,9 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	}
 	if (c->crossing)
 		dt_emit_land(o, other);
+	restore_flags(o);
 	dt_emit_bytes(o, end, sizeof(end));
-	op_frame(o, 0x8d, RSP, below);
+	op_frame(o, 0x8d, RSP, below + 8);
 	dt_emit_land(o, past);
 }
 

@@ -217,6 +217,15 @@ counted() {
 	run "$dt" record -o now.db -F libc.so.6:time ./now
 	echo "$output"
 	[[ $output == *"'libc.so.6:time' is left to the kernel's vdso"* ]]
+	# so is what is among the program's imports, unless it is not wanted
+	run "$dt" record -o now.db -l ./now
+	echo "$output"
+	[[ $output == *"calls of time are not recorded: libc leaves them to the kernel's vdso"* ]]
+	run "$dt" record -o now.db -l -N time ./now
+	echo "$output"
+	[[ $output != *vdso* ]]
+	run "$dt" record -o now.db -l "$(which true)"
+	[[ $output != *vdso* ]]
 }
 
 @test "functions that a static program chooses when it begins: by their names" {

@@ -502,6 +502,30 @@ start"
 	devtrace record -l=libc.so.6 -o "$dir/yes.db" true 2>/dev/null
 }
 
+@test "-l=MODULE of a module that is loaded later: told at the start, and at the end if it never was" {
+	cat >"$dir/later.c" <<-'C'
+		#include <dlfcn.h>
+		#include <stdlib.h>
+		int main(int argc, char **argv)
+		{
+			void *p = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
+			return p ? ((int (*)(const char *))dlsym(p, "later"))("12") != 12 : 0;
+		}
+	C
+	echo 'int atoi(const char *); int later(const char *s) { int n = atoi(s); return n; }' >"$dir/plug.c"
+	gcc -O1 -o "$dir/later" "$dir/later.c"
+	gcc -O1 -fno-builtin -shared -fPIC -o "$dir/liblater.so" "$dir/plug.c"
+	run devtrace record -l=liblater -o "$dir/later.db" "$dir/later" "$dir/liblater.so"
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ $output == *"no module 'liblater' is loaded at the start: its calls of libraries are recorded from when it is"* ]]
+	[[ $output != *"was loaded"* ]]
+	[ "$(devtrace calls "$dir/later.db" | grep -c 'atoi(nptr="12")')" = 1 ]
+	run devtrace record -l=liblater -o "$dir/later.db" "$dir/later"
+	echo "$output"
+	[[ $output == *"no module 'liblater' was loaded whose calls of libraries could be recorded"* ]]
+}
+
 @test "libcalls: -c has a row for the program's own time, and the rows' own times are the run" {
 	cat >own.c <<-'C'
 		#include <stdio.h>

@@ -183,6 +183,35 @@ line() { grep -n "$1" "$dir/vars.c" | cut -d: -f1; }
 }
 
 # bats test_tags=long
+@test "each flag of arithmetic and the direction are as they were, in all combinations" {
+	cd "$dir"
+	cat >flags.c <<-'C'
+		#include <stdio.h>
+		/* CF, PF, AF, ZF, SF, DF, OF */
+		static const unsigned long flag[] = {1, 4, 16, 64, 128, 0x400, 0x800};
+		unsigned long set(unsigned long flags);
+		__asm__(".text\n.globl set, there\nset: push %rdi\n popfq\n nop\n nop\n nop\n nop\n nop\n"
+			"there: nop\n nop\n nop\n nop\n nop\n nop\n pushfq\n cld\n pop %rax\n ret\n"
+			".type set, @function\n.size set, . - set\n");
+		int main(void)
+		{
+			int wrong = 0;
+			for (int i = 0; i < 128; i++) {
+				unsigned long f = 0x202;
+				for (int b = 0; b < 7; b++)
+					f |= i >> b & 1 ? flag[b] : 0;
+				wrong += set(f) != f;
+			}
+			printf("%d\n", wrong);
+			return 0;
+		}
+	C
+	gcc -O1 -fcf-protection=none -o flags flags.c
+	"$dt" record -o f.db -T 'there REG rflags' ./flags >said 2>err || { cat err; return 1; }
+	[ "$(cat said)" = 0 ]
+	[ "$("$dt" calls f.db | grep -c 'rflags=0x')" = 128 ]
+}
+
 @test "check-052-any-instruction: each of a function is one" {
 	cd "$dir"
 	alone=$(./known)

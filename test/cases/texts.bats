@@ -138,16 +138,60 @@ faults() {
 								printf("memcpy(dest=%p, src=\"%.*s\", n=%d) = %p\n", e, n, s, n, to);
 							}
 						}
+						if (n % 4 == 0) { /* a text compared with itself */
+							int c = strncmp(s, s, n);
+							printf("strncmp(s1=\"%.*s\", s2=\"%.*s\", n=%d) = %d\n", n, s, n, s, n, c);
+							s[n] = '\0';
+							c = strcmp(s, s);
+							printf("strcmp(s1=\"%s\", s2=\"%s\") = %d\n", s, s, c);
+							s[n] = had;
+							c = n ? memcmp(s, s, n) : 0;
+							if (n)
+								printf("memcmp(s1=\"%.*s\", s2=\"%.*s\", n=%d) = %d\n", n, s, n, s, n, c);
+						}
 					}
 			return 0;
 		}
 	C
 	gcc -O1 -fno-builtin -w -o edges edges.c
 	setarch -R "$dt" record -l -o e.db ./edges >said
-	"$dt" calls e.db | sed -n 's/^ *[0-9.]* us *\(\(strlen\|strncmp\|memcpy\)(.*\)$/\1/p' >calls
+	"$dt" calls e.db | sed -n 's/^ *[0-9.]* us *\(\(strlen\|strn*cmp\|memcmp\|memcpy\)(.*\)$/\1/p' >calls
 	[ "$(wc -l <said)" -gt 10000 ]
+	grep -q '^strcmp' said
 	diff said calls | head -20
 	cmp said calls
+}
+
+@test "a program that has alignment checked has texts at any address" {
+	cd "$dir"
+	cat >checked.c <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		static char text[] = "\0a000000000000012345678901234567890123456789";
+		static int (*volatile number)(const char *) = atoi;
+		int main(void)
+		{
+			unsigned long flags = 0;
+			long sum = 0;
+			for (int i = 0; i < 40; i++) {
+				unsigned long r = 0;
+				/* with the flag AC: what is not aligned must not be read as a word */
+				__asm__ volatile("pushfq\n\torl $0x40000, (%%rsp)\n\tpopfq\n\tcall *%[f]\n\tpushfq\n\tpop %[flags]\n\t"
+						 "pushfq\n\tandl $~0x40000, (%%rsp)\n\tpopfq"
+						 : "=a"(r), [flags] "=r"(flags) : "D"(text + 1 + i % 8), [f] "r"(number)
+						 : "rsi", "rdx", "rcx", "r8", "r9", "r10", "r11", "memory", "cc");
+				sum += (int)r + (long)(flags >> 18 & 1);
+			}
+			printf("%ld\n", sum);
+			return 0;
+		}
+	C
+	gcc -O1 -fno-builtin -mno-red-zone -Wl,-z,now -w -o checked checked.c
+	./checked >alone
+	"$dt" record -l -o c.db ./checked >traced
+	cmp alone traced
+	[ "$("$dt" calls c.db | grep -c 'atoi(nptr="a*00*123456789[0-9]*")')" = 40 ]
 }
 
 @test "buffers are recorded with all their bytes, NULs too, and no more than they have" {

@@ -190,6 +190,30 @@ static void test_versions(void **state)
 	assert_int_equal(u.chosen, 6);
 }
 
+/* Where only calls that other files make are recorded, callers in this file do not matter. */
+static void test_crossing(void **state)
+{
+	uint16_t wanted[FUNCTIONS + 1], crossing[FUNCTIONS + 1];
+	struct dt_unhooked u;
+
+	for (unsigned i = 0; i <= FUNCTIONS; i++)
+		wanted[i] = crossing[i] = 1;
+	session.targets.files.first = &a.file;
+	a.hooked[MAIN] = true;
+	a.file.wanted = wanted;
+	a.file.crossing = crossing;
+	dt_unhooked_note(&session, &u);
+	assert_string_equal(u.names, "left, lonely, a+0x1600");
+	assert_string_equal(told, "a 1100 left: it is too short\n"
+				  "a 1400 lonely: it is too short\n"
+				  "a 1600 a+0x1600: it is too short\n");
+	/* one of them is wanted otherwise, too */
+	told[0] = '\0';
+	wanted[NAMELESS] = 2;
+	dt_unhooked_note(&session, &u);
+	assert_non_null(strstr(told, "a 1000 calls 1600\n"));
+}
+
 /* What was chosen once counts, though it is not any more; and what was not, not. */
 static void test_chosen(void **state)
 {
@@ -254,6 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_left_out, begin),
 		cmocka_unit_test_setup(test_versions, begin),
+		cmocka_unit_test_setup(test_crossing, begin),
 		cmocka_unit_test_setup(test_chosen, begin),
 		cmocka_unit_test_setup(test_many_names, begin),
 		cmocka_unit_test_setup(test_why, begin),

@@ -514,6 +514,8 @@ slow_path:
  * alignment check are cleared meanwhile: C code wants that, and a traced function in assembler may
  * copy backwards, or have alignment checked.
  */
+	.globl	call_c
+	.hidden	call_c
 call_c:
 	push	%rbp
 	mov	%rsp, %rbp
@@ -585,35 +587,6 @@ peek:
 	pop	%r11
 	pop	%r10
 	pop	%rdx
-	ret
-
-/*
- * Called by points to read the next 32 bytes of a text or stream at rax, to rdi, rsi, rdx and rcx. r9: the
- * bytes that it has at most, from there on; r8: DT_TEXT_... (arch/capture.h). rax becomes
- * the address at which the text goes on; 0: it has ended; r8 and r9 what they are there. The carry
- * flag is set if not one byte can be read. All other registers are kept.
- */
-	.globl	text
-text:
-	push	%r10
-	push	%r11
-	push	%r8
-	push	%r9
-	push	%rax
-	lea	-32(%rsp), %rsp
-	mov	%rsp, %rdx
-	lea	dt_piece(%rip), %r10
-	call	call_c
-	bt	$31, %eax				/* carry: negative */
-	pop	%rdi
-	pop	%rsi
-	pop	%rdx
-	pop	%rcx
-	pop	%rax
-	pop	%r9
-	pop	%r8
-	pop	%r11
-	pop	%r10
 	ret
 
 /*

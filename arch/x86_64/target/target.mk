@@ -8,7 +8,7 @@ TFLAGS   := -std=gnu11 -I. -Os -ffreestanding -fno-builtin -mgeneral-regs-only -
 # what runs for each text that is recorded
 $(B)/target/text.o: TFLAGS += -O2
 
-TOBJ     := $(TB)/hook.o $(TB)/inside.o $(patsubst %.c,$(B)/%.o,$(wildcard target/*.c))
+TOBJ     := $(TB)/hook.o $(TB)/text.o $(TB)/inside.o $(patsubst %.c,$(B)/%.o,$(wildcard target/*.c))
 
 $(TB)/%.o: arch/x86_64/target/%.c | needs
 	@mkdir -p $(@D)
