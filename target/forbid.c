@@ -119,11 +119,12 @@ static bool before_block(uint64_t flags, uint64_t block)
 	forget_strict(block);
 	if (!is_foreign(block))
 		return false;
+	if (__atomic_load_n(&kept_block.strange, __ATOMIC_SEQ_CST) != DT_STRANGE_LED)
+		dt_request_tell(DT_REQUEST_STRANGE, true);
+	/* only now, since this may let no thread here make system calls any more: dt_is_strict() */
 	__atomic_compare_exchange_n(&kept_block.strange, &none, DT_STRANGE_ASKED, false,
 				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 	dt_fast_path_leave();
-	if (__atomic_load_n(&kept_block.strange, __ATOMIC_SEQ_CST) != DT_STRANGE_LED)
-		dt_request_tell(DT_REQUEST_STRANGE, true);
 	return true;
 }
 
