@@ -37,9 +37,10 @@
 #define DT_BLOB_OTHER	0x01000000
 #define DT_BLOB_MAGIC	0x32626f6c62747664
 
-#define DT_HOOKS    10 /* enum dt_hook */
-#define DT_FROM_MAX 4  /* modules whose calls alone are recorded by the hooks called ..._FROM */
-#define DT_PATCHES  32 /* most places that lead through the area; hook.S makes room for them */
+#define DT_HOOKS	10 /* enum dt_hook */
+#define DT_FROM_MAX	4  /* modules whose calls alone are recorded by the hooks called ..._FROM */
+#define DT_KEPT_STRANGE 20 /* where that is in struct dt_kept_block */
+#define DT_PATCHES	32 /* most places that lead through the area; hook.S makes room for them */
 
 /*
  * The words of the part `seen': pages that the kernel has read for us once, so that they were there
@@ -98,7 +99,12 @@ struct dt_process_block {
 _Static_assert(sizeof(struct dt_process_block) <= DT_AREA_SEEN - DT_AREA_PROCESS, "one page");
 _Static_assert(4 * DT_SEEN <= DT_AREA_KEPT - DT_AREA_SEEN, "four pages");
 
-#define DT_STRICT_MAX 64u /* with more, nothing is recorded of the process any more */
+#define DT_STRICT_ENDED (~0ull)
+#define DT_STRICT_MAX	64u /* with more, nothing is recorded of the process any more */
+
+/* What is known of threads whose blocks can not be looked into. The controller is asked, and then
+ * leads the hooks to those that do not look there. */
+enum dt_strange { DT_STRANGE_NONE, DT_STRANGE_ASKED, DT_STRANGE_LED };
 
 /* What a forked child inherits; in a page of its own (DT_AREA_KEPT). */
 struct dt_kept_block {
@@ -112,11 +118,14 @@ struct dt_kept_block {
 	uint32_t no_own; /* threads get no rseq of ours any more. Written by the controller */
 	uint32_t
 		tag; /* of its PID namespace, as it stands in thread ids: process/pid-namespace.h */
+	/* enum dt_strange: some thread has a block that is none of libc's, or none at all */
+	uint32_t strange;
 	/* where the first thread's stack ends, and the words begin that the kernel has put behind
 	 * it; 0: not known. Written by the controller when the area is made */
 	uint64_t stack_end;
 	uint32_t strict; /* number of threads in strict seccomp, which can not even ask, and */
-	uint64_t strict_fs[DT_STRICT_MAX]; /* their thread pointers; 0: being written */
+	uint64_t strict_fs[DT_STRICT_MAX]; /* their thread pointers; 0: being written,
+					      DT_STRICT_ENDED: another thread has that by now */
 };
 
 /*
@@ -130,6 +139,8 @@ struct dt_kept_block {
 #define DT_SLOT_HASH 0x9e3779b97f4a7c15ull /* times the key; its highest 7 bits are the slot */
 
 _Static_assert(sizeof(struct dt_kept_block) <= DT_SLOTS_AT, "one page");
+_Static_assert(__builtin_offsetof(struct dt_kept_block, strange) == DT_KEPT_STRANGE,
+	       "as in hook.S");
 
 /*
  * Threads whose libc registers no rseq (musl, glibc before 2.35) have one that the slow path
@@ -224,6 +235,7 @@ struct dt_blob {
 	uint64_t confined;  /* 1: the process allows itself few system calls, so the slow path makes
 			       none */
 	uint64_t own;	    /* enum dt_own */
+	uint64_t reads_pointer;	 /* 1: an instruction tells a thread's thread pointer */
 	uint64_t hook[DT_HOOKS]; /* addresses of the hooks that were made; 0: none */
 	int64_t errno_offset;	 /* of errno from %fs; 0: not known */
 	/* the modules whose calls alone the hooks called ..._FROM record; size 0: no module */

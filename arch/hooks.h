@@ -26,6 +26,9 @@ const struct dt_blob *dt_blob_head(void);
 void dt_blob_relocate(unsigned char *image, size_t size, uint64_t area,
 		      const struct dt_geometry *g);
 
+/* Looks whether an instruction tells a thread's thread pointer, and the kernel lets it be used. */
+bool dt_hooks_read_pointer(void);
+
 /* Returns how many bytes the hooks for that many cores take: whole pages. */
 uint64_t dt_hooks_size(uint64_t cores);
 

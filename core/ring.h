@@ -40,6 +40,7 @@ enum dt_request_kind {
 	DT_REQUEST_EXEC,	/* the process is about to call execve */
 	DT_REQUEST_EXEC_FAILED, /* that execve has returned, so it failed */
 	DT_REQUEST_OPT_OUT,	/* the process wants nothing recorded any more */
+	DT_REQUEST_STRANGE,	/* it makes a thread whose thread block is none of libc's */
 };
 
 /* The states of struct dt_request. */

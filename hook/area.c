@@ -53,6 +53,7 @@ static int write_blob(int mem, uint64_t area, const uint64_t jumps[2], const str
 	head->mask = g->ring_size - 1;
 	head->jumps[0] = jumps[0];
 	head->jumps[1] = jumps[1];
+	head->reads_pointer = dt_hooks_read_pointer();
 	head->session = dt_area_session(area, g);
 	head->table = head->session + g->bytes + dt_hooks_size(g->cores);
 	if (dt_memory_write(mem, area + DT_AREA_CODE, image, sizeof(image)) < 0)
@@ -87,12 +88,15 @@ int dt_area_make_hooks(int mem, uint64_t area, const struct dt_geometry *g,
 	unsigned char image[DT_CODE_SIZE];
 	unsigned char *out = calloc(1, length);
 	struct dt_blob *head = (struct dt_blob *)image;
+	uint32_t strange = DT_STRANGE_NONE;
 	int rc = -1;
 
 	if (!out)
 		return dt_fail(e, "out of memory");
 	/* the blob is read, since vfork's stub in it changes too */
-	if (dt_memory_read(mem, area, image, sizeof(image)) < 0)
+	if (dt_memory_read(mem, area, image, sizeof(image)) < 0 ||
+	    dt_memory_read(mem, area + DT_AREA_KEPT + DT_KEPT_STRANGE, &strange, sizeof(strange)) <
+		    0)
 		goto out;
 	dt_hooks_make(image, area, g, o, out);
 	head->rseq_offset = o->rseq;
@@ -101,12 +105,46 @@ int dt_area_make_hooks(int mem, uint64_t area, const struct dt_geometry *g,
 	head->rseq_size = o->rseq_size;
 	head->errno_offset = o->error;
 	head->own = o->own;
+	for (int i = 0; strange && i < DT_HOOKS; i++) {
+		uint64_t hook = head->hook[i];
+
+		if (!dt_lead_write(hook - at < length ? out + (hook - at) : image + (hook - area),
+				   hook, area + dt_blob_head()->slow[i]))
+			goto out;
+	}
 	if (dt_memory_write(mem, at, out, length) == 0 &&
 	    dt_memory_write(mem, area, image, sizeof(image)) == 0)
 		rc = 0;
 out:
 	free(out);
 	return rc < 0 ? dt_fail(e, "the area can not be written: %s", strerror(errno)) : 0;
+}
+
+/* Leads the fast hooks of an area, whose head that is, to the slow ones. */
+static int lead_slow(int mem, uint64_t area, const struct dt_blob *head)
+{
+	unsigned char lead[DT_LEAD];
+
+	/* a hook begins with an instruction as long as this: no thread is in the middle of it */
+	for (int i = 0; i < DT_HOOKS; i++) {
+		if (!head->hook[i])
+			continue;
+		if (!dt_lead_write(lead, head->hook[i], area + dt_blob_head()->slow[i]) ||
+		    dt_memory_write(mem, head->hook[i], lead, sizeof(lead)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int dt_area_note_strange(int mem, uint64_t area, struct dt_error *e)
+{
+	const uint32_t led = DT_STRANGE_LED;
+	struct dt_blob head;
+
+	if (dt_memory_read(mem, area, &head, sizeof(head)) < 0 || lead_slow(mem, area, &head) < 0 ||
+	    dt_memory_write(mem, area + DT_AREA_KEPT + DT_KEPT_STRANGE, &led, sizeof(led)) < 0)
+		return dt_fail(e, "the area can not be written: %s", strerror(errno));
+	return 0;
 }
 
 int dt_area_birth(int mem, uint64_t area, struct dt_area_birth *b)

@@ -43,6 +43,12 @@ int dt_area_make_hooks(int mem, uint64_t area, const struct dt_geometry *g,
 		       const struct dt_thread_offsets *o, struct dt_error *e);
 
 /*
+ * Notes that threads may have blocks that can not be looked into, and leads fast hooks to the slow
+ * ones, now and when they are made anew. All threads are stopped.
+ */
+int dt_area_note_strange(int mem, uint64_t area, struct dt_error *e);
+
+/*
  * Writes the tag of the process's PID namespace, and its process id in our namespace, into the
  * area. Hooks that have been made already are made again; nothing else changes in them, so threads
  * may be running them. A thread that just ran one may have recorded its id without the tag.

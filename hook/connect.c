@@ -249,30 +249,39 @@ static void lead_back(const struct dt_threads *threads, uint64_t address)
 /*
  * Marks the rseq blocks of threads that have no rseq as unregistered: they may still name a core,
  * that of an earlier thread on the same stack. Threads begun later mark themselves (hook.S, clone);
- * these exist already.
+ * these exist already. Where a thread has no block of libc's, the hooks look into none.
  */
 static void mark_unregistered(struct dt_target *t, const struct dt_threads *threads)
 {
+	bool strange = false;
 	struct dt_blob head;
 
-	if (dt_memory_read(t->mem, t->area, &head, sizeof(head)) < 0 || !head.rseq_offset)
+	if (dt_memory_read(t->mem, t->area, &head, sizeof(head)) < 0 || !head.hook[0])
 		return;
 	for (size_t i = 0; i < threads->n; i++) {
 		uint64_t fs = dt_thread_pointer(threads->tid[i]), word[3], at, none = 0;
 		uint32_t size, signature;
 		int32_t cpu, unset = -1;
 
-		if (!fs || dt_thread_rseq(threads->tid[i], &at, &size, &signature))
-			continue;
-		at = fs + (uint64_t)head.rseq_offset;
-		/* libc's thread block points to itself */
+		/* libc's thread block points to itself, if it is above where the thread pointer
+		 * leads; glibc's in the third word, too */
 		if (dt_memory_read(t->mem, fs, word, sizeof(word)) < 0 || word[0] != fs ||
-		    word[2] != fs || dt_memory_read(t->mem, at + 4, &cpu, sizeof(cpu)) < 0 ||
-		    cpu < 0)
+		    (head.own != DT_OWN_TABLE && word[2] != fs)) {
+			strange = strange || (!DT_THREAD_BELOW && threads->tid[i] != t->pid);
 			continue;
+		}
+		at = fs + (uint64_t)head.rseq_offset;
+		if (head.own == DT_OWN_TABLE ||
+		    dt_thread_rseq(threads->tid[i], &none, &size, &signature) ||
+		    dt_memory_read(t->mem, at + 4, &cpu, sizeof(cpu)) < 0 || cpu < 0)
+			continue;
+		none = 0;
 		dt_memory_write(t->mem, at + 8, &none, sizeof(none));
 		dt_memory_write(t->mem, at + 4, &unset, sizeof(unset));
 	}
+	/* the first thread may not have come so far that it has one */
+	if (strange && dt_area_note_strange(t->mem, t->area, NULL) == 0)
+		dt_format(t->slow, sizeof(t->slow), "%s", DT_SLOW_STRANGE);
 }
 
 /* Looks whether the bytes of a gate are in memory as in the file. A gate that somebody else has

@@ -10,8 +10,6 @@
 #include "core/search.h"
 #include "hook/probes-work.h"
 
-#define TRIES 60 /* of stopping the process, a millisecond apart */
-
 int dt_probe_by_start(const void *a, const void *b)
 {
 	const struct window *x = a, *y = b;
@@ -20,7 +18,7 @@ int dt_probe_by_start(const void *a, const void *b)
 }
 
 /* Returns the window of a change that has ip after its start; NULL: none. patched: ip must be in
- * bytes that are changed, or moved; else it must be in what is moved. */
+ * bytes that are changed; else it may also be in others that are moved. */
 static const struct window *inside(const struct dt_probe_change *c, uint64_t ip, bool patched)
 {
 	size_t low = dt_count_before(c->windows, i, c->window[i].start < ip);
@@ -32,52 +30,62 @@ static const struct window *inside(const struct dt_probe_change *c, uint64_t ip,
 	return ip < x->start + (patched || x->patch > x->size ? x->patch : x->size) ? x : NULL;
 }
 
-/* The context of on_saved(). */
-struct saved {
+/* The context of move_frame(). */
+struct moving {
+	struct dt_target *target;
+	const struct dt_probes *probes;
 	const struct dt_probe_change *change;
-	bool found;
+	bool failed;
 };
 
-static void on_saved(void *ctx, uint64_t ip, bool frame)
+/* Returns where what is at ip goes on: if it is in a window, in its copy, and if it is at a
+ * springboard that goes, where it came from. patched: as for inside(). */
+static uint64_t moved(const struct moving *m, uint64_t ip, bool patched)
 {
-	struct saved *s = ctx;
-	const struct dt_probe_change *c = s->change;
+	const struct dt_probe_change *c = m->change;
+	uint64_t back = dt_probe_off_board(c->undo, c->undos, ip);
+	const struct window *x;
 
-	s->found = s->found ||
-		   (frame && (inside(c, ip, true) || dt_probe_off_board(c->undo, c->undos, ip)));
+	if (back)
+		ip = back;
+	x = inside(c, ip, patched);
+	return x ? dt_moved_forward(m->probes->moved + x->first_moved, x->moved, x->start, x->copy,
+				    ip)
+		 : ip;
+}
+
+/* Has a signal handler return to there. What it has returned from already, and only still stands on
+ * a stack, is changed likewise: nobody can tell them apart, and it is nobody's. */
+static void move_frame(void *ctx, uint64_t ip, uint64_t frame)
+{
+	struct moving *m = ctx;
+	uint64_t to = frame ? moved(m, ip, true) : ip;
+
+	if (to != ip && dt_memory_write(m->target->mem, frame, &to, sizeof(to)) < 0)
+		m->failed = true;
 }
 
 /* Sets threads in a window to its copy, and threads at springboards that go to where they came
- * from. False: a signal handler will return to such a place. */
+ * from; likewise where signal handlers return to. False: the stack can not be written. */
 static bool move_threads(struct dt_target *t, const struct dt_probes *p,
 			 const struct dt_probe_change *c, const struct dt_threads *threads)
 {
-	struct saved saved = {c, false};
+	struct moving m = {t, p, c, false};
 
-	dt_threads_saved(threads, t->mem, on_saved, &saved);
-	if (saved.found)
-		return false;
-	for (size_t i = 0; i < threads->n; i++) {
+	dt_threads_saved(threads, t->mem, move_frame, &m);
+	for (size_t i = 0; i < threads->n && !m.failed; i++) {
 		struct dt_regs r;
-		const struct window *x;
-		uint64_t back, ip;
+		uint64_t ip;
 
 		if (dt_regs_get(threads->tid[i], &r) < 0)
 			continue;
-		ip = dt_regs_ip(&r);
-		back = dt_probe_off_board(c->undo, c->undos, ip);
-		if (back)
-			ip = back;
-		x = inside(c, ip, false);
-		if (!x && !back)
+		ip = moved(&m, dt_regs_ip(&r), false);
+		if (ip == dt_regs_ip(&r))
 			continue;
-		if (x)
-			ip = dt_moved_forward(p->moved + x->first_moved, x->moved, x->start,
-					      x->copy, ip);
 		dt_regs_set_ip(&r, ip);
 		dt_regs_set(threads->tid[i], &r);
 	}
-	return true;
+	return !m.failed;
 }
 
 /* Puts bytes back, then writes the others. */
@@ -103,28 +111,20 @@ int dt_probe_change(struct dt_target *t, const struct dt_module *m, const struct
 		    struct dt_error *e)
 {
 	struct dt_threads threads = {.pid = t->pid, .tid = &t->held, .n = 1};
-	bool moved = false;
-	int rc = -1;
+	int rc;
 
-	for (int tries = 0; tries < TRIES && !moved; tries++) {
-		if (!t->held && dt_threads_stop(t->pid, &threads, e) < 0) {
-			t->busy = true;
-			return -1;
-		}
-		moved = move_threads(t, m->probes, c, &threads);
-		if (moved)
-			rc = write_all(t, m, c, e);
-		if (!t->held) {
-			dt_threads_release(&threads);
-			dt_probe_note_stop(t, &threads);
-		}
-		if (moved)
-			break;
-		dt_fail(e,
-			"process %d: a signal handler keeps returning into what is to be changed",
-			t->pid);
+	if (!t->held && dt_threads_stop(t->pid, &threads, e) < 0) {
 		t->busy = true;
-		usleep(1000);
+		return -1;
+	}
+	if (move_threads(t, m->probes, c, &threads))
+		rc = write_all(t, m, c, e);
+	else
+		rc = dt_fail(e, "process %d: a stack can not be written: %s", t->pid,
+			     strerror(errno));
+	if (!t->held) {
+		dt_threads_release(&threads);
+		dt_probe_note_stop(t, &threads);
 	}
 	return rc;
 }

@@ -199,12 +199,32 @@ uint64_t dt_probes_back(const struct dt_probes *p, uint64_t ip)
 						  : dt_probe_off_board(p->patch, p->patches, ip);
 }
 
-/*
- * Sends threads in trampolines back to the original code. The bytes must be back before: the place
- * to go on may be in the middle of a jump, and the thread would run what is there.
- */
-static void go_back(const struct dt_probes *p, const struct dt_threads *threads)
+/* The context of send_back(). */
+struct going {
+	const struct dt_probes *probes;
+	int mem;
+};
+
+/* Has a signal handler that interrupted a trampoline return to the original code. */
+static void send_back(void *ctx, uint64_t ip, uint64_t frame)
 {
+	const struct going *g = ctx;
+	uint64_t back = frame ? dt_probes_back(g->probes, ip) : 0;
+
+	if (back)
+		dt_memory_write(g->mem, frame, &back, sizeof(back));
+}
+
+/*
+ * Sends threads in trampolines back to the original code, and signal handlers that interrupted them
+ * there. The bytes must be back before: the place to go on may be in the middle of a jump, and the
+ * thread would run what is there.
+ */
+static void go_back(int mem, const struct dt_probes *p, const struct dt_threads *threads)
+{
+	struct going g = {p, mem};
+
+	dt_threads_saved(threads, mem, send_back, &g);
 	for (size_t i = 0; i < threads->n; i++) {
 		struct dt_regs r;
 		uint64_t back;
@@ -382,7 +402,7 @@ int dt_probes_remove(struct dt_target *t, struct dt_probes *p, const struct dt_t
 				       strerror(errno));
 		if (check_old(t, p, e) < 0)
 			return -1;
-		go_back(p, threads);
+		go_back(t->mem, p, threads);
 	}
 	if (dt_maps_read(t->pid, &maps, e) < 0)
 		return -1;

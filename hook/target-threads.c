@@ -128,6 +128,21 @@ bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool st
 	return true;
 }
 
+int dt_target_strange(struct dt_target *t, struct dt_error *e)
+{
+	struct dt_threads threads;
+	int rc;
+
+	if (dt_threads_stop(t->pid, &threads, e) < 0)
+		return -1;
+	rc = dt_area_note_strange(t->mem, t->area, e);
+	dt_threads_release(&threads);
+	if (threads.stopped_for > t->stop_ns)
+		t->stop_ns = threads.stopped_for;
+	dt_format(t->slow, sizeof(t->slow), "%s", DT_SLOW_STRANGE);
+	return rc;
+}
+
 bool dt_target_is_static(const struct dt_target *t)
 {
 	for (size_t i = 0; i < t->n; i++)

@@ -22,6 +22,10 @@ bool dt_target_is_static(const struct dt_target *t);
  */
 int dt_target_begin(struct dt_target *t, pid_t tid, uint64_t patience);
 
+/* Has the process's hooks look into no thread block any more: some thread has none, or is about to
+ * begin with none. Returns -1 and an error. */
+int dt_target_strange(struct dt_target *t, struct dt_error *e);
+
 /*
  * Finds out where threads keep errno, and tells the hooks, if that is not known yet. It is not
  * known before libc has been relocated.

@@ -17,6 +17,9 @@
  */
 typedef int dt_choose_fn(void *ctx, struct dt_file *file, struct dt_error *e);
 
+/* what dt_target.slow says of a process whose hooks look into no thread block */
+#define DT_SLOW_STRANGE "which makes threads that have no thread block of libc's"
+
 /* One traced process. */
 struct dt_target {
 	struct dt_target *next;		 /* in the session's list, */

@@ -483,7 +483,7 @@ static bool is_restorer(int mem, uint64_t address)
 
 /* Calls fn for each address to which a signal frame between sp and end returns. */
 static void frames(int mem, uint64_t sp, uint64_t end,
-		   void (*fn)(void *ctx, uint64_t ip, bool frame), void *ctx)
+		   void (*fn)(void *ctx, uint64_t ip, uint64_t frame), void *ctx)
 {
 	enum { KEEP = DT_FRAME_BEFORE, MORE = DT_FRAME_AFTER, WORDS = 4096 };
 	uint64_t word[KEEP + WORDS + MORE], restorer;
@@ -497,12 +497,12 @@ static void frames(int mem, uint64_t sp, uint64_t end,
 		for (size_t i = KEEP; i + MORE < n; i++)
 			if (dt_frame_may_be(word + i, &restorer) &&
 			    (!restorer || is_restorer(mem, restorer)))
-				fn(ctx, word[i], true);
+				fn(ctx, word[i], sp + 8 * i);
 	}
 }
 
 void dt_threads_saved(const struct dt_threads *t, int mem,
-		      void (*fn)(void *ctx, uint64_t ip, bool frame), void *ctx)
+		      void (*fn)(void *ctx, uint64_t ip, uint64_t frame), void *ctx)
 {
 	struct dt_maps maps;
 
@@ -514,7 +514,7 @@ void dt_threads_saved(const struct dt_threads *t, int mem,
 
 		if (dt_regs_get(t->tid[i], &r) < 0)
 			continue;
-		fn(ctx, dt_regs_ip(&r), false);
+		fn(ctx, dt_regs_ip(&r), 0);
 		stack = dt_maps_at(&maps, dt_regs_sp(&r));
 		if (stack)
 			frames(mem, dt_regs_sp(&r), stack->high, fn, ctx);
@@ -529,12 +529,12 @@ struct noting {
 	void *ctx;
 };
 
-static void note_ip(void *ctx, uint64_t ip, bool frame)
+static void note_ip(void *ctx, uint64_t ip, uint64_t frame)
 {
 	const struct noting *n = ctx;
 	struct dt_ips *ips = n->ips;
 
-	if (!frame && n->left_out && n->left_out(n->ctx, ip))
+	if (n->left_out && n->left_out(n->ctx, ip))
 		return;
 	if (ips->n == ips->room) {
 		size_t room = ips->room ? 2 * ips->room : 64;

@@ -62,7 +62,7 @@ bool dt_threads_inside(struct dt_threads *t, int mem, uint64_t low, uint64_t hig
  * (frame) the addresses to which signal handlers that it runs will return.
  */
 void dt_threads_saved(const struct dt_threads *t, int mem,
-		      void (*fn)(void *ctx, uint64_t ip, bool frame), void *ctx);
+		      void (*fn)(void *ctx, uint64_t ip, uint64_t frame), void *ctx);
 
 /* All those addresses, collected once. */
 struct dt_ips {
@@ -71,8 +71,8 @@ struct dt_ips {
 	bool failed; /* no memory: any address may be missing */
 };
 
-/* Collects them, to be freed by dt_ips_free(). A thread's own instruction pointer is left out if
- * left_out, unless it is NULL, returns true for it. */
+/* Collects them, to be freed by dt_ips_free(). Those are left out of which left_out, unless it is
+ * NULL, returns true. */
 void dt_threads_ips(const struct dt_threads *t, int mem, bool (*left_out)(void *ctx, uint64_t ip),
 		    void *ctx, struct dt_ips *ips);
 /* Frees the list. */

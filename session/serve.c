@@ -364,6 +364,24 @@ static void opt_out(struct dt_session *s, const struct dt_shared *m, const struc
 		dt_target_opt_out(t, NULL);
 }
 
+/* A thread that is about to be made has no thread block of libc's: it must meet no hook that looks
+ * there. False: the threads can not be stopped at the moment. */
+static bool strange(struct dt_session *s, const struct dt_shared *m, const struct dt_request *q)
+{
+	struct dt_target *t = dt_session_find(s, (pid_t)q->pid);
+
+	if (!t) {
+		adopt(s, m, q);
+		t = dt_session_find(s, (pid_t)q->pid);
+	}
+	if (!t || !t->area || dt_target_gone(t))
+		return true;
+	if (dt_target_strange(t, NULL) < 0)
+		return dt_target_gone(t);
+	dt_process_note_slow(s, t);
+	return true;
+}
+
 /* Deals with one message. False: it has to be dealt with again later. */
 static bool answer(struct dt_session *s, const struct dt_shared *m, struct dt_request *q,
 		   bool lives)
@@ -387,6 +405,8 @@ static bool answer(struct dt_session *s, const struct dt_shared *m, struct dt_re
 	case DT_REQUEST_OPT_OUT:
 		opt_out(s, m, q);
 		break;
+	case DT_REQUEST_STRANGE:
+		return strange(s, m, q);
 	}
 	return true;
 }

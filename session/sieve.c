@@ -523,7 +523,8 @@ int dt_sieve_run(struct dt_sieve *v, uint64_t until, bool end, struct dt_sieve_l
 	rc = put_all(v, end, e);
 	for (unsigned i = 0; i < v->lanes && !rc; i++)
 		dt_sieve_keep_lent(&v->lane[i]);
-	if (!rc)
+	/* at the end, all open calls have been counted */
+	if (!rc && !end)
 		dt_sieve_left(v);
 	v->log = NULL;
 	return rc;

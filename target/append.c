@@ -33,7 +33,7 @@ static void begin_process(void)
 	if (__atomic_load_n(&kept_block.opted_out,
 			    __ATOMIC_SEQ_CST)) /* another thread may have done so just now */
 		__atomic_store_n(&process_block.cores, 0, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&kept_block.asks_clock, __ATOMIC_SEQ_CST))
+	if (__atomic_load_n(&kept_block.asks_clock, __ATOMIC_SEQ_CST) || dt_is_strange())
 		dt_fast_path_leave();
 	if (strange)
 		return;

@@ -28,14 +28,24 @@ void dt_calling_end(bool counted)
 		__atomic_sub_fetch(&process_block.calling, 1, __ATOMIC_SEQ_CST);
 }
 
+bool dt_is_strange(void)
+{
+	return __atomic_load_n(&kept_block.strange, __ATOMIC_SEQ_CST) != DT_STRANGE_NONE;
+}
+
+uint64_t dt_own_thread_mark(void)
+{
+	return blob.reads_pointer ? dt_own_thread_pointer_read() : dt_own_thread_pointer();
+}
+
 bool dt_is_strict(void)
 {
 	uint32_t n = __atomic_load_n(&kept_block.strict, __ATOMIC_SEQ_CST);
 	uint64_t fs;
 
-	if (!n || n > DT_STRICT_MAX)
+	if (!n || n > DT_STRICT_MAX || (!blob.reads_pointer && dt_is_strange()))
 		return n != 0;
-	fs = dt_own_thread_pointer();
+	fs = dt_own_thread_mark();
 	for (uint32_t i = 0; i < n; i++)
 		if (__atomic_load_n(&kept_block.strict_fs[i], __ATOMIC_SEQ_CST) == fs)
 			return true;

@@ -23,6 +23,13 @@ void dt_calling_end(bool counted);
 /* Looks whether this thread is in strict seccomp, and so can make no system call for us at all. */
 bool dt_is_strict(void);
 
+/* Looks whether some thread's block may not be looked into. */
+bool dt_is_strange(void);
+
+/* Returns this thread's thread pointer, with which its strictness is noted. A kernel that does not
+ * let it be read has it looked up in the thread block: not for a process with strange threads. */
+uint64_t dt_own_thread_mark(void);
+
 /* Looks whether this thread may read the clock. One that can not ask is taken for one that may not.
  */
 bool dt_clock_is_allowed(void);

@@ -2,6 +2,7 @@
 #include "target/forbid.h"
 #include "target/birth.h"
 #include "target/calls.h"
+#include "target/memory.h"
 #include "target/request.h"
 #include "target/rseq.h"
 
@@ -37,17 +38,20 @@ static void wait_for_calls(bool allowed)
  * to read the clock. */
 static void become_strict(void)
 {
-	uint64_t fs;
+	uint64_t fs = 0;
 	uint32_t i;
 
-	/* a thread without a thread block can not be told from others: then none records any more
-	 */
-	if (dt_is_confined() || dt_own_thread_pointer_ask(&fs) < 0 || !fs)
+	if (blob.reads_pointer)
+		fs = dt_own_thread_pointer_read();
+	else if (!dt_is_confined() && blob.again[0] && dt_own_thread_pointer_ask(&fs) < 0)
+		fs = 0;
+	/* a thread without a thread block can not be told from others: then none records any more.
+	 * So it is where hooks look into no blocks, if only these tell: there may be none */
+	if (!fs && !blob.reads_pointer)
 		__atomic_store_n(&kept_block.strict, DT_STRICT_MAX + 1, __ATOMIC_SEQ_CST);
 	i = __atomic_fetch_add(&kept_block.strict, 1, __ATOMIC_SEQ_CST);
 	if (i < DT_STRICT_MAX)
-		__atomic_store_n(&kept_block.strict_fs[i], dt_own_thread_pointer(),
-				 __ATOMIC_SEQ_CST);
+		__atomic_store_n(&kept_block.strict_fs[i], fs, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&kept_block.asks_clock, 1, __ATOMIC_SEQ_CST);
 	dt_fast_path_leave();
 }
@@ -77,9 +81,57 @@ static bool may_succeed(const uint64_t *argument)
 	return operation == 1 && data != 0;
 }
 
-/* A child that runs in this thread's block must not append by its rseq. */
-static void before_musl_clone(uint64_t flags)
+/* A thread in strict seccomp has ended if libc gives its thread block to another one. */
+static void forget_strict(uint64_t block)
 {
+	uint32_t n = __atomic_load_n(&kept_block.strict, __ATOMIC_SEQ_CST);
+
+	for (uint32_t i = 0; block && i < n && i < DT_STRICT_MAX; i++)
+		if (__atomic_load_n(&kept_block.strict_fs[i], __ATOMIC_SEQ_CST) == block)
+			__atomic_store_n(&kept_block.strict_fs[i], DT_STRICT_ENDED,
+					 __ATOMIC_SEQ_CST);
+}
+
+/* Looks whether a block is none of libc's, in which the first word, and glibc's third, lead to it.
+ * If that can not be told (it may not be asked what is there), it is taken for one. */
+static bool is_foreign(uint64_t block)
+{
+	uint64_t word[3] = {0};
+	long got;
+
+	if (DT_THREAD_BELOW || dt_is_confined() || dt_is_strict())
+		return false;
+	got = dt_own_memory_read(block, word, sizeof(word));
+	return got != sizeof(word) || word[0] != block ||
+	       (blob.own != DT_OWN_TABLE && word[2] != block);
+}
+
+/*
+ * Looks at the block that a thread or process is about to have. True: it can not be looked into;
+ * then no hook does so any more, once the controller has answered.
+ */
+static bool before_block(uint64_t flags, uint64_t block)
+{
+	uint32_t none = DT_STRANGE_NONE;
+
+	if (!(flags & CLONE_SETTLS))
+		return false;
+	forget_strict(block);
+	if (!is_foreign(block))
+		return false;
+	if (__atomic_load_n(&kept_block.strange, __ATOMIC_SEQ_CST) != DT_STRANGE_LED)
+		dt_request_tell(DT_REQUEST_STRANGE, true);
+	/* only now, since this may let no thread here make system calls any more: dt_is_strict() */
+	__atomic_compare_exchange_n(&kept_block.strange, &none, DT_STRANGE_ASKED, false,
+				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	dt_fast_path_leave();
+	return true;
+}
+
+/* A child that runs in this thread's block must not append by its rseq. */
+static void before_musl_clone(uint64_t flags, uint64_t block)
+{
+	before_block(flags, block);
 	if (!(flags & CLONE_VM) || (flags & CLONE_SETTLS))
 		return;
 	dt_rseq_lend();
@@ -93,7 +145,8 @@ void dt_before_call(const uint64_t *argument)
 
 	if (argument[0] == DT_SYS_VFORK || argument[0] == DT_SYS_CLONE) {
 		before_musl_clone(argument[0] == DT_SYS_VFORK ? CLONE_VM | CLONE_VFORK
-							      : argument[1]);
+							      : argument[1],
+				  argument[5]);
 		return;
 	}
 	if (argument[0] == DT_SYS_SECCOMP && may_succeed(argument))
@@ -110,16 +163,20 @@ void dt_before_call(const uint64_t *argument)
 	}
 }
 
-uint64_t dt_before_clone(uint64_t flags)
+uint64_t dt_before_clone(const uint64_t *argument)
 {
-	if ((flags & CLONE_VM) && !(flags & (CLONE_SETTLS | CLONE_VFORK)))
+	uint64_t foreign = before_block(argument[0], argument[1]) ? DT_CHILD_FOREIGN : 0;
+
+	if ((argument[0] & CLONE_VM) && !(argument[0] & (CLONE_SETTLS | CLONE_VFORK)))
 		dt_fast_path_leave();
-	return dt_before_vfork();
+	return dt_before_vfork() | foreign;
 }
 
 uint64_t dt_before_clone3(const uint64_t *args)
 {
-	return dt_before_clone(args[0]);
+	const uint64_t argument[2] = {args[0], args[7]};
+
+	return dt_before_clone(argument) & ~DT_CHILD_FOREIGN;
 }
 
 void dt_after_vfork(void)
@@ -127,7 +184,7 @@ void dt_after_vfork(void)
 	uint64_t fs;
 	bool counted;
 
-	if (!blob.rseq_offset)
+	if (!blob.rseq_offset || dt_is_strange())
 		return;
 	fs = dt_own_thread_pointer() + (uint64_t)blob.rseq_offset;
 	counted = dt_calling_begin();

@@ -13,9 +13,12 @@
 /* Returns this thread's, whether or not it is registered; NULL: it has none in the table. */
 static struct dt_own_rseq *own_here(void)
 {
-	uint64_t fs = dt_own_thread_pointer();
+	uint64_t fs;
 	uint32_t at;
 
+	if (dt_is_strange())
+		return 0;
+	fs = dt_own_thread_pointer();
 	if (blob.own == DT_OWN_BLOCK)
 		return (struct dt_own_rseq *)(fs + (uint64_t)blob.rseq_offset);
 	at = __atomic_load_n((uint32_t *)(fs + DT_OWN_WORD), __ATOMIC_RELAXED) /
@@ -56,7 +59,8 @@ uint32_t dt_own_thread_id(void)
 
 	if (o)
 		return o->tid | kept_block.tag;
-	return blob.own || !blob.tid_offset ? dt_asked_thread_id() : id_in_block() | kept_block.tag;
+	return blob.own || !blob.tid_offset || dt_is_strange() ? dt_asked_thread_id()
+							       : id_in_block() | kept_block.tag;
 }
 
 /* Frees a place whose thread has ended. One that is taken, and not registered yet, has no tid. */
@@ -157,7 +161,7 @@ void dt_rseq_prepare(void)
 	bool counted;
 
 	/* where libc has noted the id, that tells them apart */
-	if (!blob.own || id_in_block() || registered())
+	if (!blob.own || dt_is_strange() || id_in_block() || registered())
 		return;
 	counted = dt_calling_begin();
 	dt_rseq_register();

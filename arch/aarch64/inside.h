@@ -45,6 +45,12 @@ long dt_own_thread_pointer_ask(uint64_t *to);
 uint64_t dt_clock_and_core(uint32_t *core);
 #pragma GCC visibility pop
 
+/* Returns the same, here. */
+static inline uint64_t dt_own_thread_pointer_read(void)
+{
+	return (uint64_t)__builtin_thread_pointer();
+}
+
 /* Returns the address from which a thread's own words are counted. */
 static inline uint64_t dt_own_thread_pointer(void)
 {

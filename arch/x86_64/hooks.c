@@ -3,8 +3,10 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <sys/auxv.h>
 
-#define PAGE 4096ull
+#define PAGE	 4096ull
+#define FSGSBASE 2 /* in AT_HWCAP2: rdfsbase may be used */
 
 /*
  * An address in the image differs by DT_BLOB_OTHER between the two builds, and one of the session's
@@ -214,4 +216,9 @@ void dt_hooks_make(unsigned char image[DT_CODE_SIZE], uint64_t area, const struc
 			  &head->again[i]);
 		done += hook_room(b, i, g->cores);
 	}
+}
+
+bool dt_hooks_read_pointer(void)
+{
+	return getauxval(AT_HWCAP2) & FSGSBASE;
 }

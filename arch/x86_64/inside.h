@@ -86,7 +86,18 @@ static inline uint64_t dt_clock_and_core(uint32_t *core)
 	return (uint64_t)hi << 32 | lo;
 }
 
-/* Returns the address from which a thread's own words are counted. */
+/* Returns the same without looking there. Only for a kernel that allows it: dt_cpu_reads_pointer().
+ */
+static inline uint64_t dt_own_thread_pointer_read(void)
+{
+	uint64_t fs;
+
+	__asm__ volatile("rdfsbase %0" : "=r"(fs));
+	return fs;
+}
+
+/* Returns the address from which a thread's own words are counted, as libc has it in the first one.
+ */
 static inline uint64_t dt_own_thread_pointer(void)
 {
 	uint64_t fs;

@@ -9,6 +9,9 @@ setup_file() {
 	gcc -O1 -g -pthread -o "$dir/forbid" "$root/test/programs/forbid.c"
 	gcc -O1 -g -pthread -static -o "$dir/static" "$root/test/programs/forbid.c"
 	gcc -O1 -g -pthread -B"$root/build/lib" -o "$dir/sleds" "$root/test/programs/forbid.c"
+	gcc -D_GNU_SOURCE -O1 -g -pthread -o "$dir/blocks" "$root/test/programs/blocks.c"
+	gcc -D_GNU_SOURCE -DALONE -O1 -g -nostdlib -static -fno-stack-protector -fcf-protection=none \
+		-o "$dir/nolibc" "$root/test/programs/blocks.c"
 }
 
 teardown_file() {
@@ -56,6 +59,62 @@ seen() {
 		same 5000 "$dir/forbid" thread $how
 		[ "$said" = 1000 ]
 	done
+}
+
+@test "strict seccomp of one thread, beside one without a thread block, or with one of its own" {
+	for how in none own; do
+		same 5000 "$dir/blocks" $how strict
+		[ "$said" = 1000 ]
+	done
+	# nothing else than the processor tells the two threads apart
+	same 4000 "$dir/nolibc"
+	[ "$said" = 1000 ]
+}
+
+@test "strict seccomp: a thread that gets the block of one that was strict is recorded" {
+	same 5000 "$dir/blocks" again
+	[ "$said" = 1000 ]
+}
+
+@test "a thread that libc's clone() makes without a thread block, or with one of its own, lives" {
+	for how in none own; do
+		same 3000 "$dir/blocks" $how
+		[ "$said" = "" ]
+		# with errno in the exits of libc's functions, too
+		"$dir/blocks" $how >"$dir/alone.out" || [ $? = 5 ]
+		status=0
+		timeout 30 "$dt" record -l -F f -o "$dir/l.db" "$dir/blocks" $how >"$dir/out" 2>"$dir/err" || status=$?
+		[ "$status" = 5 ]
+		cmp "$dir/alone.out" "$dir/out"
+		"$dt" check -q "$dir/l.db"
+	done
+}
+
+@test "a thread without a thread block that runs when devtrace attaches lives, and is recorded" {
+	mkfifo "$dir/start"
+	"$dir/blocks" stay <"$dir/start" >"$dir/out" 3>&- &
+	local pid=$! status=0
+	exec {go}>"$dir/start"
+	seen 0 "$dir/out"
+	for _ in 1 2; do
+		rm -f "$dir"/t.db*
+		"$dt" attach -F f -o "$dir/t.db" "$pid" 2>"$dir/err" 3>&- {go}>&- &
+		tracer=$!
+		for _ in $(seq 500); do
+			[ "$(sqlite3 "$dir/t.db" 'SELECT count(*) FROM chunk' 2>"$dir/said" || echo 0)" -gt 0 ] && break
+			sleep 0.02
+		done
+		kill -INT $tracer
+		wait $tracer
+		"$dt" check -q "$dir/t.db"
+		# all of its calls: each has returned, but for the first and the last
+		"$dt" sql -n -c "$dir/t.db" "SELECT count(*) > 2000 FROM calls WHERE function = 'f' AND ended = 'returned'" >"$dir/n"
+		grep -q 1 "$dir/n"
+	done
+	echo x >&$go
+	exec {go}>&-
+	wait $pid || status=$?
+	[ "$status" = 5 ]
 }
 
 @test "asking what could be forbidden, by calls that fail, forbids nothing" {

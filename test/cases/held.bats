@@ -68,6 +68,15 @@ round_ns() {
 	false
 }
 
+@test "a wait that a program tells backwards is not believed, but counted" {
+	gcc -O2 -w -pthread -I"$root" -o "$dir/scribble" "$root/test/hostile/scribble.c"
+	# with room for all, so that there are no other waits
+	timeout 60 "$dt" record -F scribble:leaf -p overwrite -b 64K -o "$dir/w.db" "$dir/scribble" 1 0.2 lie-wait || [ $? = 7 ]
+	[ "$(sql "$dir/w.db" "SELECT count(*) FROM held WHERE why = 'room'")" = 0 ]
+	[ "$(sqlite3 "$dir/w.db" "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'held_missed'")" -ge 1 ]
+	"$dt" check -q "$dir/w.db"
+}
+
 @test "report, sql and the calls agree about what the program waited" {
 	"$dt" record -F 'loop:*' -b 64K -o "$dir/s.db" "$dir/loop"
 	# some 600 rings full

@@ -5,8 +5,8 @@
  * heads, chosen extremes, old values back, random ones. It also tries to take the memory away from
  * the others. forge TID: says of its records, of waits and of pauses that they were another user's
  * thread's, or everybody's. lie-future, lie-past, lie-back, lie-nowhere, lie-namespace, lie-switch,
- * lie-losses, lie-counts: one untruth, everywhere and all the time, and all else is as it should
- * be. Exits with 9 when it has read there what a program of another user has for a secret
+ * lie-losses, lie-counts, lie-wait: one untruth, everywhere and all the time, and all else is as it
+ * should be. Exits with 9 when it has read there what a program of another user has for a secret
  * (neighbour.c), else 7. usage: scribble SEED SECONDS WHAT    WHAT: control, rings, records, all,
  * truncate; vfork: has messages be about a thread that can not be stopped; catch: waits until it is
  * attached to, and catches the file while it is being mapped
@@ -163,12 +163,34 @@ static void forge(uint32_t victim)
 	dt_ring_note_thaw(c, dt_ring_at(c, c->geometry.stride, c->geometry.cores)->pos, now);
 }
 
+/* Tells once of a wait that ended before it began. */
+static void tell_backwards(struct dt_control *c, uint64_t now)
+{
+	static bool told;
+
+	for (unsigned i = 0; i < DT_HELDS && !told; i++) {
+		struct dt_held *h = &c->held[i];
+
+		if (h->state != DT_REQUEST_FREE)
+			continue;
+		*h = (struct dt_held){.tid = (uint32_t)gettid(),
+				      .begin = now,
+				      .end = now - 100000,
+				      .why = DT_HELD_ROOM};
+		__atomic_store_n(&h->state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
+		__atomic_add_fetch(&c->helds, 1, __ATOMIC_SEQ_CST);
+		told = true;
+	}
+}
+
 /* One word of each record, or of each ring's head, is made untrue. */
 static void lie(const char *what)
 {
 	struct dt_control *c = (struct dt_control *)memory;
 	uint64_t now = __builtin_ia32_rdtsc();
 
+	if (!strcmp(what, "wait"))
+		tell_backwards(c, now);
 	for (unsigned ring = 0; ring <= c->geometry.cores; ring++) {
 		struct dt_ring *head = dt_ring_at(c, c->geometry.stride, ring);
 		struct dt_record *r = dt_ring_records(head);

@@ -75,7 +75,7 @@ execveat_back:
 vfork_back:
 	.quad	0
 	.quad	0, 0					/* those of clone, clone3 */
-	.quad	0, 0, 0, 0, 0, 0			/* up to `own' */
+	.quad	0, 0, 0, 0, 0, 0, 0			/* up to `reads_pointer' */
 	.fill	DT_HOOKS * 8, 1, 0
 	.quad	0					/* errno_offset */
 from_modules:

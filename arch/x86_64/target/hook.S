@@ -116,7 +116,7 @@ clone_back:
 	.quad	0
 clone3_back:
 	.quad	0
-	.quad	0, 0, 0, 0, 0, 0			/* up to `own' */
+	.quad	0, 0, 0, 0, 0, 0, 0			/* up to `reads_pointer' */
 	.fill	DT_HOOKS * 8, 1, 0
 errno_offset:
 	.quad	0
@@ -411,6 +411,10 @@ code_begin:
 	mov	errno_offset, %rax
 	test	%rax, %rax				/* 0: not known */
 	je	7f
+	cmpl	$0, kept_block + DT_KEPT_STRANGE	/* nor is it where there may be no block */
+	mov	$0, %eax
+	jne	7f
+	mov	errno_offset, %rax
 	mov	%fs:(%rax), %eax
 7:	mov	%rax, 56(%rsp)
 .endm
@@ -688,13 +692,17 @@ vfork:
 	push	%rdi
 	test	%eax, %eax
 	jne	1f
+	cmpl	$0, kept_block + DT_KEPT_STRANGE
+	jne	3f
 	fix DT_FIX_CPU, 4, movl $-1, %fs:UNKNOWN
-	mov	%r9, %rdx
+3:	mov	%r9, %rdx
 	lea	dt_born(%rip), %r10
 	call	call_c
 	xor	%eax, %eax
 	jmp	*vfork_back(%rip)
-1:	fix DT_FIX_CPU, 1, cmpl $-1, %fs:UNKNOWN
+1:	cmpl	$0, kept_block + DT_KEPT_STRANGE
+	jne	2f
+	fix DT_FIX_CPU, 1, cmpl $-1, %fs:UNKNOWN
 	jne	2f
 	push	%rax
 	lea	dt_after_vfork(%rip), %r10
@@ -721,10 +729,13 @@ vfork:
 \name:
 	push	%rdx
 	push	%r10
-	mov	%rdi, %rdx
+	push	%r8
+	push	%rdi
+	\name\()_argument
 	lea	dt_before_\name(%rip), %r10
 	call	call_c
 	mov	%rax, %r9				/* for the child; libc does not use it any more */
+	lea	16(%rsp), %rsp
 	pop	%r10
 	pop	%rdx
 	mov	$\nr, %eax
@@ -732,6 +743,8 @@ vfork:
 	test	%rax, %rax
 	jne	1f
 	\name\()_child
+	cmpl	$0, kept_block + DT_KEPT_STRANGE	/* it may be its maker's, and that none of libc's */
+	jne	4f
 	fix DT_FIX_CPU, 4, movl $-1, %fs:UNKNOWN
 4:	push	%rdx
 	push	%r10
@@ -744,6 +757,8 @@ vfork:
 	jmp	3f
 1:	\name\()_vforked				/* CLONE_VFORK: the child had the block */
 	je	3f
+	cmpl	$0, kept_block + DT_KEPT_STRANGE
+	jne	3f
 	fix DT_FIX_CPU, 1, cmpl $-1, %fs:UNKNOWN
 	jne	3f
 	push	%rax
@@ -753,12 +768,17 @@ vfork:
 3:	jmp	*\name\()_back(%rip)
 .endm
 
-/* rdi: the flags, r8: the thread block */
+/* rdi: the flags, r8: the thread block, which dt_before_clone() has looked at, where it could */
+.macro clone_argument
+	mov	%rsp, %rdx
+.endm
 .macro clone_child
 	test	$0x00000100, %edi			/* CLONE_VM */
 	je	3f
 	test	$0x00080000, %edi			/* CLONE_SETTLS */
 	je	2f
+	btr	$63, %r9				/* DT_CHILD_FOREIGN */
+	jc	4f
 	cmp	%r8, %fs:0
 	jne	4f
 	cmp	%r8, %fs:16
@@ -768,6 +788,9 @@ vfork:
 .endm
 .macro clone_vforked
 	test	$0x00004000, %edi
+.endm
+.macro clone3_argument
+	mov	%rdi, %rdx
 .endm
 /* Only libc itself calls clone3, for a thread of its own or in place of vfork. In the child, its
  * arguments may be gone. */
@@ -798,6 +821,7 @@ call:
 	cmp	$317, %rax
 	jne	2f
 1:	push	%r11
+	push	%r8
 	push	%r10
 	push	%rdx
 	push	%rsi
@@ -811,6 +835,7 @@ call:
 	pop	%rsi
 	pop	%rdx
 	pop	%r10
+	lea	8(%rsp), %rsp				/* r8 is kept */
 	pop	%r11
 2:	popf
 	ret
