@@ -111,7 +111,9 @@ def by_names(path):
 
 
 def tests_of(tests, path, line):
-    return (by_lines(tests, path, line) if tests else None) or by_names(path)
+    """those that run the line, and those that are near by name, of which the map does not know what they run"""
+    names = {test for test, *_ in tests}
+    return by_lines(tests, path, line) + [n for n in by_names(path) if not any(t.startswith(n.split(':')[0]) for t in names)]
 
 
 def change(rng, line):
