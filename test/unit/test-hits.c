@@ -216,7 +216,7 @@ static void look(struct dt_windows *w, const struct dt_pyramid *p, unsigned func
 		wanted[rows[i]] = functions >> i & 1;
 	assert_int_equal(dt_hits_count(&h, w, &e), 0);
 	assert_int_equal(h.all, expected(functions, 0, false));
-	for (size_t i = any(2); i < sizeof(at) / sizeof(*at); i += 1 + any(2))
+	for (size_t i = any(2); i < sizeof(at) / sizeof(*at); i += 2 + any(2))
 		for (unsigned back = 0; back < 2; back++) {
 			/* a page of a third of all; little time: whatever one region has */
 			size_t page = 1 + expected(functions, at[i], back) / 3;
