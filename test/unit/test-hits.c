@@ -227,6 +227,17 @@ static void look(struct dt_windows *w, const struct dt_pyramid *p, unsigned func
 				assert_int_equal(turn(&h, w, p, functions, at[i], back, page, 0),
 						 expected(functions, at[i], back));
 		}
+	/* at the end there are many that have not ended, which are known from two sides */
+	for (size_t page = 1; page < 400 && page < h.all; page += 1 + page / 2) {
+		struct dt_hit_list list = {0};
+		uint64_t from = p->end;
+
+		assert_int_equal(dt_hits_find(&h, w, &from, true, page, 1000, &list, &e), 1);
+		assert_true(list.n >= page);
+		for (size_t i = 0; i < list.n; i++)
+			assert_true(is_hit(of_hit(p, &list.hit[i]), functions));
+		free(list.hit);
+	}
 	/* each call on a page of its own, where there are few */
 	if (h.all < 1000) {
 		assert_int_equal(turn(&h, w, p, functions, 0, false, 1, 1000), h.all);
