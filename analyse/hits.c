@@ -249,6 +249,26 @@ static int complete(struct finding *f, size_t i, struct dt_bar_list *bars, struc
 	return 0;
 }
 
+/* Of a call that was open where reading ended, and is in the pyramid's list of those that are open
+ * at the end of the trace, leaves the one of that list. They are sorted. */
+static void drop_doubles(struct dt_hit_list *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct dt_hit *x = &l->hit[i], *y = n ? &l->hit[n - 1] : NULL;
+		bool same = y && x->bar.begin == y->bar.begin && x->track == y->track &&
+			    x->bar.depth == y->bar.depth && x->bar.what == y->bar.what;
+
+		if (same && x->bar.end == END_UNKNOWN && (y->bar.flags & DT_CALL_OPEN))
+			continue;
+		if (same && y->bar.end == END_UNKNOWN && (x->bar.flags & DT_CALL_OPEN))
+			n--;
+		l->hit[n++] = *x;
+	}
+	l->n = n;
+}
+
 /* Sorts what was found, leaves n of it and what begins with the last one, and completes it. limit:
  * what begins beyond it may not have been found yet. *at: where to go on. */
 static int conclude(struct finding *f, size_t n, uint64_t limit, bool ended, uint64_t *at,
@@ -261,6 +281,7 @@ static int conclude(struct finding *f, size_t n, uint64_t limit, bool ended, uin
 
 	if (l->n)
 		qsort(l->hit, l->n, sizeof(*l->hit), f->back ? backwards : forwards);
+	drop_doubles(l);
 	while (!ended && l->n &&
 	       (f->back ? l->hit[l->n - 1].bar.begin < limit : l->hit[l->n - 1].bar.begin > limit))
 		l->n--;
@@ -335,7 +356,7 @@ static int find_earlier(struct finding *f, size_t n, double seconds, uint64_t *a
 		if (i < first && !f->h->ending[i])
 			continue;
 		if (i < first &&
-		    (has_since(f, p->region[i].end, n) || dt_now_s() - begun > seconds))
+		    (has_since(f, p->region[i].end, n + p->lates) || dt_now_s() - begun > seconds))
 			return conclude(f, n, p->region[i].end, false, at, e);
 		if (read_region(f, i, i == first, e) < 0)
 			return -1;

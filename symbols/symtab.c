@@ -78,21 +78,13 @@ const char *dt_symtab_keep(struct dt_symtab *t, const char *text, size_t n)
 const char *dt_symtab_demangle(struct dt_symtab *t, const char *linkage)
 {
 	const char *kept;
-	char *text, *clone;
+	char *text;
 
 	if (linkage[0] != '_' || (linkage[1] != 'Z' && linkage[1] != 'R'))
 		return NULL;
 	text = cplus_demangle(linkage, DMGL_ANSI | DMGL_AUTO);
 	if (!text)
 		return NULL;
-	while ((clone = strstr(text, " [clone "))) {
-		char *end = strchr(clone, ']');
-
-		if (!end)
-			break;
-		memmove(clone, clone + 8, (size_t)(end - clone) - 8);
-		memmove(end - 8, end + 1, strlen(end + 1) + 1);
-	}
 	kept = dt_symtab_keep(t, text, strlen(text));
 	free(text);
 	return kept;

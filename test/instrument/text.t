@@ -69,4 +69,57 @@ cut_short() {
 	done
 }
 ok "input cut anywhere" cut_short
+# one SECTION LINES...: the text of a function with these lines in front of its instructions, in the section that is given
+one() {
+	printf '\t.file\t"x.c"\n\t%s\n\t.type\tf, @function\nf:\n' "$1"
+	shift
+	printf '\t%s\n' "$@" 'movl %edi, %eax' ret '.size f, .-f' $'.ident\t"GCC: (x) 12"'
+}
+
+# what takes room is no part of what a function begins with: the sled stands before it, whichever directive it is
+room_first() {
+	local d said bad=0
+	for d in '.byte 144' '.short 1' '.value 1' '.string "a"' '.ascii "a"' '.skip 2' '.zero 2' '.fill 3' '.nops 3' '.nop' \
+		'.org 9' '.align 8' '.balign 8' '.balignw 8,0' '.p2align 3' '.p2align 4,,10'; do
+		said=$(one .text "$d" | text | grep -F "$d")
+		[[ $said == *devtrace_entry* ]] || { echo "$d: $said"; bad=1; }
+	done
+	return $bad
+}
+ok "whatever takes room at a function's beginning has the sled before it" room_first
+
+# only sections whose flags say so hold code, whatever their name; without flags those of .text
+sections_with_code() {
+	local s want n bad=0
+	while IFS='|' read -r want s; do
+		n=$(one "$s" | text | grep -c devtrace_entry-)
+		[ "$n" = "$want" ] || { echo "$s: $n"; bad=1; }
+	done <<-'E'
+		1|.section .odd,"ax",@progbits
+		1|.section .odd,"xa"
+		1|.section .odd,"axG",@progbits,group,comdat
+		1|.section .odd,"Gax",@progbits,group
+		1|.section .odd,"awx",@progbits
+		1|.section .odd,"axR",@progbits
+		1|.section .text.odd
+		1|.section .text
+		0|.section .odd
+		0|.section .odd,"a",@progbits
+		0|.section .odd,"aw",@progbits
+		0|.section .odd,"w"
+		0|.section .odd,"",@progbits
+		0|.section .text.odd,"a",@progbits
+		0|.section .odd,"aG",@progbits,group,comdat
+		0|.section .odd,"awG",@progbits,group
+		0|.section .odd,"axG",@progbits
+		0|.section .odd,"axo",@progbits,f
+		0|.section .notrace.text,"ax",@progbits
+		0|.section .noinstr.text,"ax",@progbits
+		0|.data
+		0|.bss
+	E
+	return $bad
+}
+ok "functions in sections of any flags" sections_with_code
+
 plan

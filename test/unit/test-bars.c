@@ -42,7 +42,10 @@ static void make(struct dt_bars *b, unsigned lane, unsigned late)
 					.busy = took,
 					.what = (uint32_t)below(100),
 					.flags = (uint32_t)below(4096),
-					.depth = (uint32_t)below(9)};
+					.depth = (uint32_t)below(9),
+					.most = took / 2,
+					.low = below(2) ? below(50) - 25 : seed,
+					.high = below(2) ? below(90) - 45 : seed * 3};
 		if (bar[lane][i].begin > bar[lane][i].end)
 			bar[lane][i].begin = bar[lane][i].end;
 		assert_int_equal(dt_bars_put(b, (struct dt_lane){lane, 0, true}, &bar[lane][i], &e),
@@ -57,7 +60,8 @@ struct found {
 
 static uint64_t mixed(const struct dt_bar *x)
 {
-	return ((x->begin * 31 + x->end) * 31 + x->what) * 31 + x->flags + x->count * 7 + x->depth;
+	return ((x->begin * 31 + x->end) * 31 + x->what) * 31 + x->flags + x->count * 7 + x->depth +
+	       x->busy * 11 + x->most * 5 + x->low * 13 + x->high * 17;
 }
 
 static bool on_bar(void *ctx, const struct dt_bar *x)

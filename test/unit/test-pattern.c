@@ -269,6 +269,87 @@ static void test_symtab(void **state)
 	dt_symtab_close(t);
 }
 
+/* Every template of the standard library that has arguments of its own accord: what the compiler
+ * makes of it has all of them, and is shortened to what was written. */
+static void test_standard_templates(void **state)
+{
+	static const char *const type[] = {"vector<X>",
+					   "deque<X>",
+					   "list<X>",
+					   "forward_list<X>",
+					   "set<X>",
+					   "multiset<X>",
+					   "map<X, Y>",
+					   "multimap<X, Y>",
+					   "unordered_set<X>",
+					   "unordered_multiset<X>",
+					   "unordered_map<X, Y>",
+					   "unordered_multimap<X, Y>",
+					   "queue<X>",
+					   "stack<X>",
+					   "priority_queue<X>",
+					   "unique_ptr<X>",
+					   "basic_string<X>",
+					   "basic_stringstream<X>",
+					   "basic_istringstream<X>",
+					   "basic_ostringstream<X>",
+					   "basic_stringbuf<X>",
+					   "basic_string_view<X>",
+					   "basic_ios<X>",
+					   "basic_istream<X>",
+					   "basic_ostream<X>",
+					   "basic_iostream<X>",
+					   "basic_ifstream<X>",
+					   "basic_ofstream<X>",
+					   "basic_fstream<X>",
+					   "basic_streambuf<X>",
+					   "basic_filebuf<X>",
+					   "stack<Y, std::vector<X>>",
+					   "map<Y, std::vector<X>>",
+					   "set<Y, std::greater<Y>>"};
+	static char source[8000];
+	char line[2000], out[4000], want[300];
+	size_t n, found = 0;
+	FILE *f;
+
+	(void)state;
+	n = (size_t)sprintf(source,
+			    "#include <deque>\n#include <forward_list>\n#include <fstream>\n"
+			    "#include <list>\n#include <map>\n#include <memory>\n"
+			    "#include <queue>\n#include <set>\n#include <sstream>\n"
+			    "#include <stack>\n#include <string>\n#include <string_view>\n"
+			    "#include <unordered_map>\n#include <unordered_set>\n"
+			    "#include <vector>\nstruct X; struct Y;\n");
+	for (size_t i = 0; i < sizeof(type) / sizeof(*type); i++)
+		n += (size_t)sprintf(source + n, "void f%zu(std::%s *) {}\n", i, type[i]);
+	scratch_write("t.cc", source, n);
+	assert_int_equal(scratch_run("g++ -std=c++17 -c -o t.o t.cc && nm -C t.o >names"), 0);
+	f = fopen(scratch_path("names"), "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		char *name = strstr(line, " T f");
+		const char *is = out;
+		size_t i;
+
+		if (!name || sscanf(name + 4, "%zu", &i) != 1)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		assert_true(dt_shorten(name + 3, out));
+		snprintf(want, sizeof(want), "f%zu(std::%s*)", i, type[i]);
+		/* how two brackets in a row are written is no matter */
+		for (char *p = want; *p && *is; is++) {
+			if (*is == ' ' && *p != ' ' && is[1] == '>')
+				continue;
+			if (*is != *p++)
+				fail_msg("%s is %s, not %s", name + 3, out, want);
+		}
+		assert_int_equal(*is, 0);
+		found++;
+	}
+	fclose(f);
+	assert_int_equal(found, sizeof(type) / sizeof(*type));
+}
+
 static void near(const char *pattern, const char *const *offer, const char *const *want)
 {
 	struct dt_near x;
@@ -292,6 +373,9 @@ static void test_near(void **state)
 	near("tcp_Send", offer, (const char *[]){"tcp_send", "tcp_sendmsg", NULL});
 	near("tcp_opne*", offer, (const char *[]){"TCP_open", NULL});
 	near("fnid", offer, (const char *[]){"ns::find", NULL});
+	/* one inside a space is further away than one that is not */
+	near("fnid", (const char *[]){"ns::find", "find", NULL},
+	     (const char *[]){"find", "ns::find", NULL});
 	near("prog:mian", offer, (const char *[]){"main", NULL});
 	near("sendm", offer, (const char *[]){"tcp_sendmsg", NULL});
 	near("completely_else", offer, (const char *[]){NULL});
@@ -341,7 +425,7 @@ int main(void)
 		cmocka_unit_test(test_nameless), cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_order),	 cmocka_unit_test(test_order_of_events),
 		cmocka_unit_test(test_symtab),	 cmocka_unit_test(test_near),
-		cmocka_unit_test(test_event),
+		cmocka_unit_test(test_event),	 cmocka_unit_test(test_standard_templates),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

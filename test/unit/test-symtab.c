@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "symbols/symtab.h"
+#include "symbols/symtab-work.h"
 #include "test/unit/test-elf-scratch.h"
 
 static const char c_source[] =
@@ -294,6 +294,69 @@ static void test_clones(void **state)
 	dt_symtab_signature(t, f, text, sizeof(text));
 	assert_string_equal(text, "a:i4@0,b:i4@-;i4@0");
 	dt_symtab_close(t);
+}
+
+/* A name as it is written in the source, also of what the compiler has made of it. */
+static void test_demangled(void **state)
+{
+	static const char *const name[][2] = {
+		{"_ZN2ns1fEi", "ns::f"},
+		{"_Z1gv.cold", "g"},
+		{"_Z1gIiEvT_.constprop.0.isra.1", "g<int>"},
+		{"_ZNK4more5placeEPKcRSs.lto_priv.0.part.0", "more::place"},
+		{"_RNvC4core3foo.llvm.12", "core::foo"},
+		{"plain.isra.0", NULL},
+		{"_Z", NULL},
+		{"_start", NULL},
+		{"", NULL},
+	};
+	struct dt_symtab *t;
+
+	(void)state;
+	scratch_write("k.c", "int main(void) { return 0; }\n", 29);
+	assert_int_equal(scratch_run("gcc -o k k.c"), 0);
+	t = open_it("k", NULL);
+	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++) {
+		const char *is = dt_symtab_demangle(t, name[i][0]);
+
+		if (name[i][1] && is)
+			assert_string_equal(is, name[i][1]);
+		else
+			assert_true(!is && !name[i][1]);
+	}
+	dt_symtab_close(t);
+}
+
+/* Functions in structures and spaces that are nested up to the deepest that are looked into. */
+static void test_nested(void **state)
+{
+	for (int depth = 63; depth <= 66; depth++) {
+		static char source[20000];
+		const struct dt_function *f;
+		char text[64], name[2000] = "";
+		struct dt_symtab *t;
+		size_t n = 0;
+
+		for (int i = 0; i < depth; i++) {
+			n += (size_t)sprintf(source + n, "namespace n%d {\n", i);
+			sprintf(name + strlen(name), "n%d::", i);
+		}
+		strcat(name, "f");
+		n += (size_t)sprintf(source + n, "int f(int given, long) { return given; }\n");
+		for (int i = 0; i < depth; i++)
+			n += (size_t)sprintf(source + n, "}\n");
+		n += (size_t)sprintf(source + n, "int main() { return 0; }\n");
+		scratch_write("deep.cc", source, n);
+		assert_int_equal(scratch_run("clang++ -g -o deep deep.cc"), 0);
+		t = open_it("deep", NULL);
+		f = by_name(t, name);
+		assert_non_null(f);
+		dt_symtab_signature(t, f, text, sizeof(text));
+		/* as deep as that nobody writes; what is not looked into is known by its name alone
+		 */
+		assert_string_equal(text, depth <= 64 ? "given:i4@0,:i8@1;i4@0" : "");
+		dt_symtab_close(t);
+	}
 }
 
 /* Line tables alone say nothing of parameters. */
@@ -642,6 +705,8 @@ int main(void)
 		cmocka_unit_test(test_cxx),
 		cmocka_unit_test(test_constructors),
 		cmocka_unit_test(test_clones),
+		cmocka_unit_test(test_demangled),
+		cmocka_unit_test(test_nested),
 		cmocka_unit_test(test_lines_only),
 		cmocka_unit_test(test_separate),
 		cmocka_unit_test(test_without_build_id),
