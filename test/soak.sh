@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, align, engines, hostile, corpus, suites, found, arm64, kernel, packages, rpm, static, old-libc, fuzz, sanitizers, whole
+#                            storm, csmith, csmith-points, kills, oracle, align, engines, hostile, corpus, suites, python-tests, found, arm64, kernel, packages, rpm, static, old-libc, fuzz, sanitizers, whole
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -32,6 +32,8 @@
 #   - the own test suites of GMP, OpenSSL, nettle, libjpeg-turbo, zlib, libdeflate and ISA-L, from Debian's sources, built as
 #     they are and with sleds, everything probed: test/real/suites.sh (SUITES: only these). What has been tried is kept in
 #     build/suites.state: when it is broken off, the next one with the same devtrace goes on there
+#   - Python's own tests, all files, each recorded with options chosen at random: the same cases end in the same way
+#     (PYTHON_TESTS: only so many, at random): test/real/python-tests.py; some hours
 #   - programs, ours and Debian's, without symbols and unwind tables: what is found and recorded of them, against
 #     what it is with them: test/found/found.t
 #   - devtrace built for aarch64, under qemu-user: it prints of traces from here what it prints here; a million stretches of code
@@ -446,6 +448,11 @@ suites() {
 	[ "${PIPESTATUS[0]}" = 0 ] || { grep -A 8 '^differs\|^not ' "$work/log" >>"$work/why"; return 1; }
 }
 campaign suites "the own test suites of libraries with assembler, all probed: output and status as alone" suites
+python_tests() {
+	"$root/test/real/python-tests.py" "$devtrace" ${FIRST-} | tee "$work/log" | sed -u 's/^/# /' >&2
+	[ "${PIPESTATUS[0]}" = 0 ] || { grep -A 6 '^differs' "$work/log" >>"$work/why"; return 1; }
+}
+campaign python-tests "Python's own tests with options at random: the same cases end in the same way" python_tests
 found() {
 	FOUND_ALL=1 bash "$root/test/found/found.t" >"$work/log" 2>&1 && ! grep '^not ok' "$work/log" >>"$work/why"
 }

@@ -54,7 +54,7 @@ export -f build
 
 for ((seed = 1; seed <= ${SEEDS:-3}; seed++)); do
 	test/known/generate.py "$seed" c >"$dir/c$seed.c" && test/known/generate.py "$seed" c++ >"$dir/cxx$seed.cc" &&
-		csmith --seed "$seed" --max-funcs 12 -o "$dir/csmith$seed.c" || { echo "not ok - no random programs"; exit 1; }
+		(cd "$dir" && csmith --seed "$seed" --max-funcs 12 -o "$dir/csmith$seed.c") || { echo "not ok - no random programs"; exit 1; }
 done
 shapes >"$dir/shapes.c"
 

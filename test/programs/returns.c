@@ -6,9 +6,12 @@
  *	spent   as old, but f() is called so, and returns, behind "here"
  *	late    as live, but behind "here"
  * f() reads at an address that is none; the handler puts that right. Prints "here", waits for a
- *byte, calls f() 1,000 times, prints "there", waits for another one, calls it 1,000 times more, and
- *prints what it computed.
+ * byte, calls f() 1,000 times, prints "there", waits for another one, calls it 1,000 times more, and
+ * prints what it computed.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +51,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 }
 
 /* The handler's frame is somewhere below. */
-__attribute__((noipa)) static void fault(int deep)
+__attribute__((noinline)) static void fault(int deep)
 {
 	char room[256];
 
@@ -67,7 +70,7 @@ static void work(void)
 }
 
 /* Has the old frame in an array of its own. */
-__attribute__((noipa)) static void cover(const char *word, int works)
+__attribute__((noinline)) static void cover(const char *word, int works)
 {
 	char room[65536];
 
