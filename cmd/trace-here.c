@@ -127,8 +127,10 @@ static int record(struct here *h, pid_t parent)
 	int n = 0, status;
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (!argv || getppid() != parent)
+	if (!argv || getppid() != parent) {
+		free(argv);
 		return 1;
+	}
 	signal(SIGINT, SIG_DFL);
 	strtok_r(h->go, " ", &save); /* "go" */
 	word = strtok_r(NULL, " ", &save);
@@ -154,6 +156,7 @@ static int record(struct here *h, pid_t parent)
 		argv[n++] = h->argv[i];
 	close(h->news[0]);
 	status = h->record(n, argv, h->news[1]);
+	free(argv);
 	/* nobody is left to remove it */
 	if (getppid() != parent)
 		dt_temporary_remove(&h->trace);

@@ -618,5 +618,7 @@ int dt_trace_hosts(struct dt_trace_command *c, int argc, char **argv, int option
 		rmdir(a.folder);
 	if (merge(&a, word, n))
 		status = status ? status : 1;
+	while (n)
+		free(word[--n]);
 	return status;
 }
