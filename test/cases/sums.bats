@@ -292,7 +292,7 @@ for k in sorted(n):
 	devtrace sum -p $pid -F step -e count >more 2>err &
 	local sum=$! i
 	# it has begun when it has said how many there were
-	for i in $(seq 200); do
+	for i in $(seq 3000); do
 		[ ! -s more ] || break
 		sleep 0.02
 	done
