@@ -295,7 +295,7 @@ false_session() {
 		"$dt" attach -d -s slow -o t.db -F one "$pid" 3>&- &
 	strace=$!
 	# the session answers before it has planted its hooks
-	hooked() { "$dt" ctl -s slow 2>/dev/null | grep -q '^#traceactive 1'; }
+	hooked() { "$dt" list | grep -q "^slow.*process $pid"; }
 	until_true hooked
 	echo >&"$to"
 	exec {to}>&-

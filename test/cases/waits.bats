@@ -82,7 +82,8 @@ setup() {
 		    assert -0.05 * cpu - 3e6 < r["cpu_ns"] - cpu < 0.05 * cpu + 3e6 + stolen, (name, r, cpu, stolen)
 		    # what it waited for devtrace is in no call's time
 		    missing, most = wall - cpu - r["wait_ns"], 0.05 * (wall - cpu) + 5e6
-		    assert -most < missing < most + held + stolen, (name, r, wall - cpu, held, stolen)
+		    # on a busy machine another thread may have the processor between the call's end and what the program reads before
+		    assert -most - r["preempted_ns"] < missing < most + held + stolen, (name, r, wall - cpu, held, stolen)
 		    assert abs(r["cpu_ns"] + r["wait_ns"] - r["total_ns"]) < 2, r
 		assert rows["compute"]["preempted_ns"] == rows["compute"]["wait_ns"]
 		assert rows["nap"]["self_wait_ns"] >= 0.99 * rows["nap"]["wait_ns"] and rows["nap"]["preempted_ns"] < 0.5 * rows["nap"]["wait_ns"]
