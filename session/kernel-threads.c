@@ -23,8 +23,9 @@ struct program {
 };
 
 struct dt_kernel_threads {
-	struct dt_pids noted;	/* processes that have a row: their parents */
-	struct dt_pids parents; /* of the others, as it was told */
+	struct dt_pids noted;	 /* processes that have a row: their parents */
+	struct dt_pids parents;	 /* of the others, as it was told */
+	struct dt_pids executed; /* those that have executed something: 1 */
 	struct program program[PROGRAMS];
 	unsigned next; /* of `program' */
 };
@@ -48,6 +49,7 @@ void dt_kernel_threads_free(struct dt_kernel_threads *t)
 	if (t) {
 		dt_pids_free(&t->noted);
 		dt_pids_free(&t->parents);
+		dt_pids_free(&t->executed);
 	}
 	free(t);
 }
@@ -105,7 +107,8 @@ static void note(struct dt_session *s, uint32_t process, uint64_t ticks, bool li
 	/* the parent may not be known, or be in another PID namespace */
 	if (dt_pids_set(&t->noted, process, parent ? parent : NONE) || store_told(s, process))
 		return;
-	parent = parent == NONE ? 0 : parent;
+	/* what it has executed may have been told, and have had no room */
+	parent = parent == NONE || dt_pids_get(&t->executed, process) ? 0 : parent;
 	like = !lives && parent && dt_pids_get(&t->noted, parent);
 	if (like && s->store)
 		dt_store_process_like(s->store, dt_lives_now(s, process), dt_lives_now(s, parent),
@@ -205,6 +208,7 @@ static void on_program(void *ctx, uint32_t process, uint64_t ticks, const char *
 		      &(struct program){process, ticks, (char *)program, (char *)arguments}, false);
 		return;
 	}
+	dt_pids_set(&t->executed, process, 1);
 	drop(p);
 	*p = (struct program){process, ticks, strdup(program), strdup(arguments)};
 	if (!p->program || !p->arguments)

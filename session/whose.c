@@ -75,10 +75,11 @@ struct dt_module *dt_whose_module(struct dt_session *s, const struct dt_record *
 	uint32_t pid = dt_thread_table_process(s, r->tid), parent = 0;
 	struct dt_module *m = in_process(s, pid, r->pc, target);
 
-	if (!m && pid && !dt_lives_target(s, pid) && dt_lives_is_last(s, pid))
+	if (m)
+		return m;
+	if (pid && !dt_lives_target(s, pid) && dt_lives_is_last(s, pid))
 		parent = (uint32_t)dt_status_parent((pid_t)dt_lives_number(s, pid));
 	parent = parent ? dt_lives_now(s, parent) : pid ? dt_lives_parent(s, pid) : 0;
-	if (!m && parent)
-		m = in_process(s, parent, r->pc, target);
+	m = in_process(s, parent, r->pc, target);
 	return m ? m : in_any(s, r->pc, target);
 }

@@ -560,9 +560,8 @@ int dt_store_close(struct dt_store *s, struct dt_error *e)
 	s->closing = true;
 	/*
 	 * A child that lived so briefly that nobody saw it, or was killed while it executed a
-	 * program: what it was is not known. This row
-	 * comes before the flush, which writes a trace that has been in memory to the file and
-	 * closes the tables.
+	 * program: what it was is not known. This row comes before the flush, which writes a trace
+	 * that has been in memory to the file and closes the tables.
 	 */
 	if (!s->failed && s->db)
 		sqlite3_exec(s->db,
