@@ -84,9 +84,10 @@ static bool returns_twice(const struct checking *k, const struct dt_call *c)
 /*
  * Looks for a reason why a call has no entry, and adds a fault if there is none. It may have been
  * made before the thread's first record, or while nothing was recorded, or before its function was
- * recorded; or another function jumped into it. A call within another one that the trace has from
- * its beginning, and whose function was recorded by then, has none of these reasons. But if a file
- * was cut off, one core may have been read further than the one with the entry.
+ * recorded; or another function jumped into it; or the thread was meanwhile on a core that has
+ * lost what it did there. A call within another one that the trace has from its beginning, and
+ * whose function was recorded by then, has none of these reasons. But if a file was cut off, one
+ * core may have been read further than the one with the entry.
  */
 static void check_orphan(struct checking *k, const struct dt_call *c)
 {
@@ -104,7 +105,9 @@ static void check_orphan(struct checking *k, const struct dt_call *c)
 		return;
 	since = since > k->parent_begin ? since : k->parent_begin;
 	if (!t->first || t->first > since || is_jumped_into(k, c) || is_entered(k, c) ||
-	    is_paused(k, since, c->end) || dt_pair_was_off(pair_of(k), c->function, since, c->end))
+	    is_paused(k, since, c->end) ||
+	    dt_pair_was_off(pair_of(k), c->function, since, c->end) ||
+	    dt_pair_was_lost(pair_of(k), since, c->end))
 		return;
 	if (c->end > k->c->whole) {
 		k->c->calls.early++;

@@ -66,6 +66,14 @@ bool dt_losses_between(const struct dt_pair *p, uint16_t core, uint64_t begin, u
 	return n && l->i[n - 1].reach > begin;
 }
 
+bool dt_pair_was_lost(const struct dt_pair *p, uint64_t from, uint64_t to)
+{
+	for (uint32_t core = 0; p->any_loss && core < p->cores; core++)
+		if (dt_losses_between(p, (uint16_t)core, from, to))
+			return true;
+	return false;
+}
+
 /*
  * Returns whether records may be missing of a thread that has made one at `since' and the next, at
  * now, on the same core. What a ring has lost lies between two of its records; for a shared ring,

@@ -129,6 +129,9 @@ void dt_pair_each_open(struct dt_pair *p, uint64_t now,
 /* Returns whether a function, the first of its rows, was off because of the budget at some time
  * from one tick to another. */
 bool dt_pair_was_off(const struct dt_pair *p, uint32_t function, uint64_t from, uint64_t to);
+/* Returns whether records of some core are missing between two ticks: a thread may have been there,
+ * and nothing of that be left. */
+bool dt_pair_was_lost(const struct dt_pair *p, uint64_t from, uint64_t to);
 
 /* ---- parts of a trace ---- */
 

@@ -627,3 +627,37 @@ damaged() {
 	[ "$(grep -c ': sound: ' said)" -ge 6 ]
 	! grep -v -e '^  ' -e ': sound: ' -e 'no such file' -e 'is empty' -e 'try again' said
 }
+
+@test "check: an exit whose entry is lost on a core that the thread has left again is no fault" {
+	# core 1: the records between 50 and 400 are lost, and with them f's second entry, and whatever thread 1 did there
+	trace() {
+		cat <<-TEXT
+			meta policy overwrite
+			meta revision 1
+			thread 1 a
+			thread 2 b
+			function f a:i4@0;v
+			function g a:i4@0;v
+			E g 0x2000 100
+			E f 0x1000 110
+			X f 0x1000 120
+			X f 0x1000 200
+			X g 0x2000 300
+			at 1 2
+			E f 0x5000 40
+			X f 0x5000 50
+			$1
+			E f 0x5000 400
+			X f 0x5000 410
+		TEXT
+	}
+	trace "lost 7" | writetrace left.db
+	run devtrace check left.db
+	[ "$status" = 0 ]
+	# without the loss, nothing says why
+	trace "" | sed 's/policy overwrite/policy wait/' | writetrace kept.db
+	run devtrace check kept.db
+	[ "$status" = 1 ]
+	[[ $output == *"1 exit has no entry, and nothing says why"* ]]
+	rm kept.db
+}
