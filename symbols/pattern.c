@@ -89,7 +89,8 @@ void dt_selection_clear(struct dt_selection *s)
 static bool glob(const char *pattern, const char *text)
 {
 	/* tests for equality first: "operator[]" is a name, not a bracket expression */
-	return !strcmp(pattern, text) || !fnmatch(pattern, text, 0);
+	return !strcmp(pattern, text) ||
+	       (pattern[strcspn(pattern, "*?[\\")] && !fnmatch(pattern, text, 0));
 }
 
 /* Cuts what tells which Python a module is for (PEP 3149: ".cpython-311-x86_64-linux-gnu",
@@ -198,7 +199,8 @@ bool dt_pattern_name(const struct dt_pattern *p, const char *name)
 	/* what a trace file has is shortened, or not if it is of an earlier version */
 	if (glob(p->name, name) || (p->shorter && glob(p->shorter, name)))
 		return true;
-	if (strlen(name) >= MAX_NAME)
+	/* nothing can be shortened or cut: most names of C, in rows of some 100,000 */
+	if (!name[strcspn(name, ".:<")] || strlen(name) >= MAX_NAME)
 		return false;
 	if (dt_shorten(name, cut) && glob(p->shorter ? p->shorter : p->name, cut))
 		return true;

@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, align, engines, hostile, corpus, suites, python-tests, found, arm64, kernel, packages, rpm, static, old-libc, fuzz, sanitizers, whole
+#                            storm, csmith, csmith-points, kills, oracle, align, engines, hostile, corpus, suites, python-tests, found, arm64, kernel, packages, rpm, static, old-libc, fuzz, sanitizers, whole, before, mutate
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -47,6 +47,8 @@
 #   - programs with the glibc of Debian 11, which registers no rseq: test/real/old-libc.sh (3 MB are downloaded)
 #   - all of the commands' cases with sanitizers, those that take long too
 #   - the campaigns of which `make check' tries a share each time (test/share.bash), whole
+#   - the cases that show what was wrong at an older commit, with the devtrace of that commit: each of them fails (test/before/)
+#   - faults that are put in on purpose, in a random order for SOAK_MUTATE minutes (120): test/mutate/mutate.py, as make mutate
 #   - the kernel's module: everything traced for ten seconds; loaded, with everything traced, and unloaded
 #     100 times under load (SOAK_LOADS)
 set -uo pipefail
@@ -495,6 +497,20 @@ whole() {
 	[ $failed = 0 ] && [ $n -gt 0 ]
 }
 campaign whole "the campaigns of which a share is tried for every change, whole" whole
+
+before() {
+	make -s -C "$root" -j2 all tests >"$work/log" 2>&1 || { tail -n 5 "$work/log" >>"$work/why"; return 1; }
+	"$root/test/before/run.sh" >"$work/log" 2>&1
+	echo "# $(grep -c '^ok' "$work/log") cases fail there" >&2
+	! grep -A 3 '^not ok' "$work/log" >>"$work/why" && grep -q '^ok' "$work/log"
+}
+campaign before "what was wrong at an older commit: with its devtrace each case that shows it fails" before
+
+mutate() {
+	python3 "$root/test/mutate/mutate.py" --minutes "$1" --seed "${FIRST:-$RANDOM}" 2>&1 | tee "$work/log" | sed -u 's/^/# /' >&2
+	[ "${PIPESTATUS[0]}" = 0 ] && ! grep 'NOT CAUGHT' "$work/log" >>"$work/why"
+}
+campaign mutate "faults put in on purpose, ${SOAK_MUTATE:-120} minutes: those that are tried are caught" mutate "${SOAK_MUTATE:-120}"
 
 # in_kernels CASE N: one of those that test/kernel/guest/ has for the soak
 in_kernels() {

@@ -29,6 +29,7 @@
 #include "analyse/snapshot.h"
 #include "analyse/stats.h"
 #include "analyse/window.h"
+#include "test/unit/share.h"
 #include "test/unit/test-trace-scratch.h"
 
 #define BASE 0x400000
@@ -1327,7 +1328,9 @@ static void test_random(void **state)
 	static char *have_line[4096], *want_line[4096];
 	size_t have, wanted;
 
-	for (int i = 0; i < 300; i++) {
+	if (share_of(2) < 2)
+		seed = share_seed(0);
+	for (unsigned i = 0; i < share_of(300); i++) {
 		random_trace();
 		pair(i % 2 ? DT_BY_TIME : DT_BY_THREAD);
 		unlink(trace_path);
@@ -1462,10 +1465,10 @@ static void test_surest_answer(void **state)
 static void test_offsets_given_up(void **state)
 {
 	struct dt_offset o[2];
-	time_t end = time(NULL) + 20;
+	time_t end = time(NULL) + share_of(20);
 
 	/* where others are busy on these cores, each takes milliseconds */
-	for (unsigned i = 0; i < 20000 && time(NULL) < end; i++) {
+	for (unsigned i = 0; i < share_of(20000) && time(NULL) < end; i++) {
 		alarm(60);
 		assert_true(dt_offsets_measure(o, 2, i % 4000));
 	}

@@ -13,6 +13,7 @@
 #include "core/address.h"
 #include "core/device.h"
 #include "core/words.h"
+#include "test/unit/share.h"
 
 #define BASE 0xffffffff80000000ull
 #define END  0xffffffff80ffffffull
@@ -659,9 +660,9 @@ static void random_commands(void **state)
 		"ONLYPID",
 	};
 	struct host *h = *state;
-	unsigned seed = 1, ok = 0;
+	unsigned seed = share_seed(1), ok = 0;
 
-	for (int round = 0; round < 200000; round++) {
+	for (unsigned round = 0; round < share_of(200000); round++) {
 		char text[256] = "", *before, *after;
 		unsigned n = 1 + (seed >> 20) % 7;
 
@@ -689,7 +690,7 @@ static void random_commands(void **state)
 		if (round % 200 == 0)
 			replay(h);
 	}
-	if (ok < 5000)
+	if (ok < share_of(5000))
 		fail_msg("only %u were right", ok);
 }
 
