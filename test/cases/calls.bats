@@ -356,3 +356,40 @@ TEXT
 		"$BATS_TEST_DIRNAME/stacks.py" check "$seed" <got || { echo "seed $seed"; false; }
 	done
 }
+
+@test "a stack in the frame of who changes to it: its calls are not unwound, and each is counted once" {
+	cat >owner.c <<-'C'
+		#include <stdio.h>
+		#include <ucontext.h>
+		static ucontext_t home, there;
+		static volatile int n;
+		__attribute__((noinline)) void step(void) { n++; }
+		static void coroutine(void)
+		{
+			for (;;) {
+				step();
+				swapcontext(&there, &home);
+			}
+		}
+		__attribute__((noinline)) void hop(void) { swapcontext(&home, &there); }
+		__attribute__((noinline)) void owner(void)
+		{
+			char stack[65536];
+			getcontext(&there);
+			there.uc_stack.ss_sp = stack;
+			there.uc_stack.ss_size = sizeof(stack);
+			there.uc_link = &home;
+			makecontext(&there, coroutine, 0);
+			for (int i = 0; i < 50; i++) {
+				hop();
+				step();
+			}
+		}
+		int main(void) { owner(); printf("%d\n", n); return 0; }
+	C
+	gcc -O1 -fno-inline -o owner owner.c
+	[ "$(devtrace record -o t.db ./owner)" = 100 ]
+	devtrace sql -c -n t.db "SELECT ended, count(*) FROM calls WHERE function = 'coroutine' GROUP BY 1" | tr -d '\r' >got
+	devtrace sql -c -n t.db "SELECT ended, count(*) FROM calls WHERE function = 'step' GROUP BY 1" | tr -d '\r' >>got
+	[ "$(paste -sd ' ' got)" = "open,1 returned,100" ]
+}
