@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # What listings look like at a terminal: its width, colours, characters, the pager; and where there is none
 load read-helper
+. "$BATS_TEST_DIRNAME/../share.bash"
 
 # on COLUMNS KEYS COMMAND...: at a terminal of that width; standard error is the file err
 on() {
