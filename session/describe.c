@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Describes a pc to the trace file when it first appears: function, kind of site, values with a
  * meaning. */
+#include "session/landing.h"
 #include "session/describe-work.h"
 #include "session/function-names.h"
 
@@ -126,17 +127,23 @@ static bool tells_target(const struct dt_record *r)
 	return r->kind == DT_EXIT && !(r->flags & DT_NARGS);
 }
 
-/* Returns where a jump to an address leads: through the PLT when the address is in one. */
-static uint64_t behind_plt(struct dt_target *t, uint64_t to)
+/* Returns where a jump of the module to an address leads: through the PLT when the address is in
+ * one. */
+static uint64_t behind_plt(struct dt_target *t, const struct dt_module *m, uint64_t to)
 {
 	unsigned char plt[DT_PLT];
-	uint64_t real, slot;
+	uint64_t real = to, slot;
 
-	if (dt_memory_read(t->mem, to, plt, sizeof(plt)) < 0)
-		return to;
-	slot = dt_plt_slot(plt, to);
-	if (!slot || dt_memory_read(t->mem, slot, &real, sizeof(real)) < 0)
-		return to;
+	if (dt_memory_read(t->mem, to, plt, sizeof(plt)) == 0) {
+		slot = dt_plt_slot(plt, to);
+		if (!slot || dt_memory_read(t->mem, slot, &real, sizeof(real)) < 0)
+			real = to;
+	}
+	/* at its first use a slot leads back to the PLT, which has it filled in */
+	if (dt_landing_is_plt(m, to) && dt_landing_is_plt(m, real)) {
+		slot = dt_landing(t, m, to);
+		return slot ? slot : to;
+	}
 	return real;
 }
 
@@ -160,7 +167,7 @@ static uint64_t jump_target(struct dt_target *t, const struct dt_module *m,
 			return 0;
 		to = m->bias + site->address + 5 + (uint64_t)(int64_t)rel;
 	}
-	return behind_plt(t, to);
+	return behind_plt(t, m, to);
 }
 
 int64_t dt_describe_function(struct dt_session *s, const struct dt_function_row *f)

@@ -222,7 +222,7 @@ static bool mark_follower(const struct dt_code *code, size_t from, size_t to, co
  * runs into the other one (strcasecmp, which looks up the locale, and then is strcasecmp_l). Their
  * exits are the ends of the calls.
  */
-static void mark_followers(const struct dt_file *f, const bool *chosen, bool jumps, bool *next)
+void dt_ranges_mark_followers(const struct dt_file *f, const bool *chosen, bool jumps, bool *next)
 {
 	const struct dt_code *code = f->code;
 	bool more = true;
@@ -249,6 +249,22 @@ static void mark_followers(const struct dt_file *f, const bool *chosen, bool jum
 	}
 }
 
+void dt_ranges_each_exit(struct dt_file *f, const struct dt_range *r, const bool *next,
+			 dt_ranges_site_fn *fn, void *ctx)
+{
+	const struct dt_code *code = f->code;
+
+	for (size_t i = 0; i < f->elf->sites; i++) {
+		const struct dt_elf_site *x = &f->elf->site[i];
+		size_t at = dt_elf_is_probe(x) && x->kind != DT_ELF_PROBE_ENTRY
+				    ? dt_code_function_at(code, x->function)
+				    : code->functions;
+
+		if (at < code->functions && next[code->function[at].whole])
+			fn(ctx, f, i, r);
+	}
+}
+
 int dt_ranges_each_follower(struct dt_file *f, const struct dt_range *r,
 			    const struct dt_symtab *tab, const bool *chosen, bool jumps,
 			    dt_ranges_site_fn *fn, void *ctx, struct dt_error *e)
@@ -272,16 +288,12 @@ int dt_ranges_each_follower(struct dt_file *f, const struct dt_range *r,
 		if (at < code->functions)
 			from[code->function[at].whole] = true;
 	}
-	mark_followers(f, from, jumps, next);
-	for (size_t i = 0; i < f->elf->sites; i++) {
-		const struct dt_elf_site *x = &f->elf->site[i];
-		size_t at = dt_elf_is_probe(x) && x->kind != DT_ELF_PROBE_ENTRY
-				    ? dt_code_function_at(code, x->function)
-				    : code->functions;
-
-		if (at < code->functions && next[code->function[at].whole])
-			fn(ctx, f, i, r);
-	}
+	if (jumps)
+		dt_across_landings(r->host, f, next);
+	dt_ranges_mark_followers(f, from, jumps, next);
+	if (jumps)
+		dt_across_reached(r->host, f, from, next);
+	dt_ranges_each_exit(f, r, next, fn, ctx);
 	free(from);
 	return 0;
 }
