@@ -19,6 +19,7 @@
 #include "symbols/nameless.h"
 #include "symbols/pattern.h"
 #include "session/kernel-ranges.h"
+#include "session/processes.h"
 #include "session/thread-table.h"
 #include "session/whose.h"
 #include "session/sieve.h"
@@ -472,6 +473,8 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	m = dt_whose_module(s, r, &t);
 	if (!m)
 		return;
+	if (m->file->vdso)
+		dt_process_note_module(s, t, m);
 	site = dt_elf_event_at(m->file->elf, r->pc - m->bias);
 	if (site) {
 		describe_event(s, m, site, r, row);

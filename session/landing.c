@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/landing.h"
 
+#include "hook/vdso.h"
 #include "symbols/passes.h"
 
 /* What is looked for. */
@@ -51,6 +52,7 @@ static void on_name(void *ctx, size_t slot, const char *name)
 {
 	struct landing *x = ctx;
 	struct dt_target *t = x->target;
+	bool left = dt_vdso_is_left(name);
 
 	(void)slot;
 	x->found = 0;
@@ -59,10 +61,16 @@ static void on_name(void *ctx, size_t slot, const char *name)
 		const struct dt_names *names;
 
 		x->in = &t->module[i];
+		if (left && x->in->file->vdso) { /* libc has its own version, which is not in use */
+			x->found = 0;
+			x->several = false;
+		}
 		names = x->in->file->code && x->in->file->chosen_sites ? dt_file_names(x->in->file)
 								       : NULL;
 		if (names)
 			dt_names_find(names, name, note, x);
+		if (left && x->in->file->vdso && x->found)
+			break;
 	}
 }
 

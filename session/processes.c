@@ -124,9 +124,10 @@ static void note_failed(struct dt_session *s, struct dt_module *m)
 
 static void note_complete(struct dt_session *s, struct dt_module *m)
 {
-	if (m->complete && !m->complete_told && m->row)
-		dt_store_complete(s->store, m->row, m->complete, NULL);
-	m->complete_told = m->complete != 0;
+	if (!m->complete || m->complete_told || !m->row)
+		return;
+	dt_store_complete(s->store, m->row, m->complete, NULL);
+	m->complete_told = true;
 }
 
 /* Lets a module have the rows of functions of one that is the same file at the same place: a server
@@ -142,33 +143,38 @@ static void share_functions(struct dt_module *m)
 	m->functions = f->described.row;
 }
 
+void dt_process_note_module(struct dt_session *s, const struct dt_target *t, struct dt_module *m)
+{
+	struct dt_module_row row = {
+		.pid = t->id,
+		.base = m->bias,
+		.low = m->low,
+		.high = m->high,
+		.path = m->file->path,
+		.build_id = m->file->elf ? m->file->elf->build_id : "",
+		.begin_ticks = m->begin_ticks,
+	};
+
+	if (!s->store || m->row)
+		return;
+	m->row = dt_store_module(s->store, &row, NULL);
+	if (m->row < 0)
+		m->row = 0;
+	else
+		note_names(s, m);
+	share_functions(m);
+	note_complete(s, m);
+}
+
 void dt_process_note_modules(struct dt_session *s, struct dt_target *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		note_failed(s, &t->module[i]);
-	if (!s->store)
-		return;
-	for (size_t i = 0; i < t->n; i++) {
-		struct dt_module *m = &t->module[i];
-		struct dt_module_row row = {
-			.pid = t->id,
-			.base = m->bias,
-			.low = m->low,
-			.high = m->high,
-			.path = m->file->path,
-			.build_id = m->file->elf ? m->file->elf->build_id : "",
-			.begin_ticks = m->begin_ticks,
-		};
-
-		if (!m->row) {
-			m->row = dt_store_module(s->store, &row, NULL);
-			if (m->row < 0)
-				m->row = 0;
-			else
-				note_names(s, m);
-			share_functions(m);
-		}
-		note_complete(s, m);
+	for (size_t i = 0; i < t->n && s->store; i++) {
+		/* the vdso gets its row with its first record: mostly nobody asks for it */
+		if (!t->module[i].file->vdso)
+			dt_process_note_module(s, t, &t->module[i]);
+		note_complete(s, &t->module[i]);
 	}
 }
 

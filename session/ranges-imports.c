@@ -10,6 +10,7 @@
 
 #include "hook/entered.h"
 #include "hook/probes.h"
+#include "hook/vdso.h"
 
 /*
  * Functions by which a program reads a variable, or that belong to its start and end: macros and
@@ -36,11 +37,14 @@ struct imported {
 	const struct dt_function *function;
 	bool *chosen;
 	int64_t n;
+	bool vdso; /* the functions are the vdso's */
 };
 
-/* Does a caller import that name? */
+/* Does a caller import that name? Of the vdso, only what libc leaves to it is meant. */
 static bool is_imported(const struct imported *k, const char *name)
 {
+	if (k->vdso && !dt_vdso_is_left(name))
+		return false;
 	for (struct dt_file *from = k->files->first; from; from = from->next)
 		if (from->caller && dt_file_imports(from, name) && is_meant(name))
 			return true;
@@ -84,7 +88,7 @@ static int64_t leave_out_removed(struct place_of_range *p, struct dt_file *f,
 int64_t dt_ranges_imported(struct place_of_range *p, struct dt_file *f, const struct dt_symtab *tab,
 			   bool *chosen)
 {
-	struct imported k = {.files = p->files, .tab = tab, .chosen = chosen};
+	struct imported k = {.files = p->files, .tab = tab, .chosen = chosen, .vdso = f->vdso};
 	size_t n;
 
 	k.function = dt_symtab_functions(tab, &n);
@@ -139,6 +143,13 @@ bool dt_ranges_calls_from(const struct dt_range *r, struct dt_file *f)
 	return p->callers.n
 		       ? dt_pattern_module(&p->callers.pattern[0], dt_ranges_called(f, &p->callers))
 		       : f->program;
+}
+
+bool dt_ranges_leaves_vdso(const struct dt_range *r, const struct dt_file *f)
+{
+	const struct place_of_range *p = r->host;
+
+	return f->vdso && r->kind == DT_RANGE_SET && !p->imports;
 }
 
 /* Adds the sites and points that a range which is on means of a file, or takes them off. */

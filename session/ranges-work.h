@@ -95,6 +95,9 @@ void dt_across_free(struct dt_across *a);
 int dt_ranges_follow_across(struct dt_session *s, struct dt_error *e);
 /* Tells whether a set means only calls that a module makes, this file's among them. */
 bool dt_ranges_calls_from(const struct dt_range *r, struct dt_file *f);
+/* Tells whether the file is the vdso, and the range a set of patterns: these mean files. Calls of
+ * libraries that go there are meant. */
+bool dt_ranges_leaves_vdso(const struct dt_range *r, const struct dt_file *f);
 /* Notes that ranges that are on want the calls that this file makes. The functions of other files
  * that they mean are found out anew. */
 int dt_ranges_note_caller(struct dt_session *s, struct dt_file *f, struct dt_error *e);

@@ -521,6 +521,151 @@ make_jumps() {
 	devtrace check "$dir/t.db"
 }
 
+@test "libcalls: what the kernel's vdso answers (time, gettimeofday), of the program only, with threads and children" {
+	cat >"$dir/clocks.c" <<-'C'
+		#include <sys/time.h>
+		#include <time.h>
+		void ask(void) /* what libraries call is not the program's */
+		{
+			struct timeval t;
+			for (int i = 0; i < 30; i++) {
+				gettimeofday(&t, 0);
+				time(0);
+			}
+		}
+		long jump(void) { return time(0); }
+	C
+	cat >"$dir/asks.c" <<-'C'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/time.h>
+		#include <sys/wait.h>
+		#include <time.h>
+		#include <unistd.h>
+		void ask(void);
+		long jump(void);
+		static void *thread(void *arg)
+		{
+			for (int i = 0; i < 200; i++)
+				time((time_t *)arg);
+			return arg;
+		}
+		int main(void)
+		{
+			struct timeval t;
+			struct timespec s;
+			pthread_t other;
+			time_t into;
+			for (int i = 0; i < 100; i++) {
+				gettimeofday(&t, NULL);
+				clock_gettime(CLOCK_REALTIME, &s);
+				/* the clocks agree, so what was moved out of the way still works */
+				if ((s.tv_sec - t.tv_sec) * 1000000000 + s.tv_nsec - t.tv_usec * 1000 < 0 || time(&into) != into ||
+				    into - s.tv_sec > 1 || s.tv_sec - into > 1)
+					abort();
+			}
+			printf("now %ld %ld\n", (long)t.tv_sec, (long)t.tv_usec);
+			pthread_create(&other, 0, thread, 0);
+			pthread_join(other, 0);
+			ask();
+			printf("jump %d\n", jump() - time(NULL) > 1);
+			fflush(stdout);
+			if (fork() == 0) {
+				for (int i = 0; i < 50; i++)
+					time(NULL);
+				_exit(0);
+			}
+			wait(NULL);
+			return 0;
+		}
+	C
+	gcc -O2 -fPIC -shared -o "$dir/libclocks.so" "$dir/clocks.c"
+	gcc -O1 -o "$dir/asks" "$dir/asks.c" -L"$dir" -lclocks -Wl,-rpath,"$dir" -pthread
+	for how in "" "-p overwrite"; do
+		# shellcheck disable=SC2086
+		run -0 devtrace record -l $how -o "$dir/t.db" "$dir/asks"
+		[[ $output != *vdso* ]]
+		[ "$(count_of time)" = 351 ] # 100, 200 of the thread, 1, 50 of the child; that by jump() is in it
+		[ "$(count_of gettimeofday)" = 100 ]
+		[ "$(count_of clock_gettime)" = 100 ]
+		[ "$(devtrace sql -n -c "$dir/t.db" "SELECT count(*) FROM calls WHERE function IN ('time', 'gettimeofday', 'jump') AND (result IS NULL OR flags & 512)" | tr -d '\r')" = 0 ]
+		devtrace check "$dir/t.db"
+	done
+	devtrace calls "$dir/t.db" | grep -qE "gettimeofday\(tv=\{tv_sec=$(awk '/^now/ { print $2 ", tv_usec=" $3 }' <<<"$output")\}, tz=0x0\) = 0"
+}
+
+@test "libcalls: the vdso is as it was after a session, and after one that was killed; a static program goes on" {
+	cat >"$dir/clock.c" <<-'C'
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/auxv.h>
+		#include <time.h>
+		/* prints the sum of the vdso's bytes whenever it is asked to */
+		int main(void)
+		{
+			const unsigned char *vdso = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
+			char line[64];
+			puts("ready");
+			fflush(stdout);
+			while (fgets(line, sizeof(line), stdin)) {
+				unsigned long sum = 0;
+				for (int i = 0; i < 8192; i++)
+					sum = sum * 31 + vdso[i];
+				for (int i = 0; i < 40; i++)
+					time(NULL);
+				printf("%lu\n", sum);
+				fflush(stdout);
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -o "$dir/clock" "$dir/clock.c"
+	gcc -O1 -static -o "$dir/clock-static" "$dir/clock.c"
+	coproc "$dir/clock" 3>&-
+	local pid=$COPROC_PID answer before k in=${COPROC[1]} out=${COPROC[0]}
+	read -r answer <&"$out"
+	turn() { echo >&"$in" && read -r answer <&"$out"; }
+	turn
+	before=$answer
+	for k in quit kill quit; do
+		devtrace attach -d -l -s "lv$$" "$pid"
+		turn
+		[ "$answer" != "$before" ]
+		[ "$(devtrace cat -s "lv$$" | grep -c ^E)" -ge 40 ]
+		if [ $k = quit ]; then
+			devtrace ctl -s "lv$$" quit
+		else
+			kill -9 "$(pgrep -f "attach -d -l -s lv$$ $pid")"
+		fi
+		turn
+		[ $k = kill ] || [ "$answer" = "$before" ]
+	done
+	exec {in}>&-
+	wait "$pid"
+	run -0 --separate-stderr devtrace record -l -o "$dir/t.db" "$dir/clock-static" < <(echo)
+	run -0 --separate-stderr devtrace record -F '*' -o "$dir/t.db" "$dir/clock-static" < <(echo)
+	[ "$(wc -l <<<"$output")" = 2 ]
+}
+
+@test "libcalls: of time and gettimeofday as many as ltrace counts, of programs as Debian has them" {
+	local p name n any=0
+	echo text >"$dir/text"
+	git init -q "$dir/repo"
+	git -C "$dir/repo" -c user.name=n -c user.email=e commit -q --allow-empty -m first
+	for p in "curl -s file://$dir/text" "sqlite3 :memory: .tables" "openssl dgst -sha256 $dir/text" "git --no-pager -C $dir/repo log -1 --oneline"; do
+		# shellcheck disable=SC2086 # words
+		ltrace -c -o "$dir/ltrace" $p >/dev/null
+		# shellcheck disable=SC2086
+		devtrace record -l -o "$dir/t.db" $p >/dev/null
+		while read -r name n; do
+			any=$((any + n))
+			[ "$(count_of "$name")" = "$n" ] || { echo "$p: $name: ltrace $n, devtrace $(count_of "$name")"; return 1; }
+		done < <(awk '$5 == "time" || $5 == "gettimeofday" { print $5, $4 }' "$dir/ltrace")
+	done
+	[ "$any" -gt 0 ]
+}
+
 @test "libcalls: what functions fill in is what the program finds there" {
 	cat >"$dir/fills.c" <<-'C'
 		#include <poll.h>
