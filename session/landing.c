@@ -2,7 +2,6 @@
 #include "session/landing.h"
 
 #include "hook/vdso.h"
-#include "symbols/passes.h"
 
 /* What is looked for. */
 struct landing {
@@ -74,15 +73,15 @@ static void on_name(void *ctx, size_t slot, const char *name)
 	}
 }
 
-uint64_t dt_landing(struct dt_target *t, const struct dt_module *m, uint64_t plt)
+uint64_t dt_landing(struct dt_target *t, const struct dt_module *m, uint64_t at)
 {
-	struct dt_elf_slot slot = {.slot = dt_passes_slot(m->file->code, plt - m->bias)};
+	struct dt_elf_slot slot = {.slot = at};
 	struct landing x = {.target = t, .several = true};
 
-	if (slot.slot)
+	if (at)
 		dt_elf_slot_names(m->file->elf, &slot, 1, on_name, &x);
 	/* of several versions for different processors, that in use */
-	x.picked = slot.slot && x.several;
+	x.picked = at && x.several;
 	if (x.picked)
 		dt_elf_slot_names(m->file->elf, &slot, 1, on_name, &x);
 	return x.several ? 0 : x.found;

@@ -22,8 +22,6 @@ void dt_process_program(pid_t pid, char *exe, size_t exe_size, char *cmdline, si
  * lock. */
 void dt_process_note_gone(struct dt_session *s, uint32_t id, pid_t ppid);
 
-/* Writes the row of a module of t, if it has none yet. With the lock held. */
-void dt_process_note_module(struct dt_session *s, const struct dt_target *t, struct dt_module *m);
 /* Writes rows for modules of t that have none yet; not for the vdso. With the lock held. */
 void dt_process_note_modules(struct dt_session *s, struct dt_target *t);
 

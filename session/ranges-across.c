@@ -126,9 +126,7 @@ static void add_name(void *ctx, size_t slot, const char *name)
 	a->mask[bit / 64] |= 1ull << bit % 64;
 }
 
-/* Returns the slot through which an exit leads to another file; 0: it does not, or it is not
- * known. */
-static uint64_t slot_of(const struct dt_code *c, const struct dt_exit *x)
+uint64_t dt_across_slot(const struct dt_code *c, const struct dt_exit *x)
 {
 	const struct dt_code_region *r = dt_code_region_of(c, x->address);
 	struct dt_insn in;
@@ -154,7 +152,7 @@ static void tell_names(struct dt_across *a, struct reach *k)
 		const struct dt_code_function *f = &c->function[i];
 
 		for (uint32_t x = 0; k->reached[f->whole] && x < f->exits; x++) {
-			uint64_t at = slot_of(c, &c->exit[f->first_exit + x]);
+			uint64_t at = dt_across_slot(c, &c->exit[f->first_exit + x]);
 
 			if (at && n == room) {
 				size_t more = room ? 2 * room : 64;

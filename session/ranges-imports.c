@@ -99,6 +99,16 @@ int64_t dt_ranges_imported(struct place_of_range *p, struct dt_file *f, const st
 	return k.n && p->select.n > 1 ? leave_out_removed(p, f, tab, chosen, n) : k.n;
 }
 
+bool dt_ranges_means_import(const struct dt_range *r, struct dt_file *f, const char *name)
+{
+	const struct place_of_range *p = r->host;
+
+	for (size_t k = 1; k < p->select.n; k++)
+		if (dt_pattern_name(&p->select.pattern[k], name))
+			return false;
+	return is_meant(name) && dt_file_imports(f, name);
+}
+
 bool dt_ranges_import(struct dt_session *s, const char *name)
 {
 	for (size_t i = 0; i < s->device.n; i++) {

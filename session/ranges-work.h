@@ -88,6 +88,16 @@ void dt_across_landings(struct place_of_range *p, const struct dt_file *f, bool 
 /* Notes what is chosen of the file, and in what that goes on. */
 void dt_across_reached(struct place_of_range *p, const struct dt_file *f, const bool *chosen,
 		       const bool *next);
+/* Returns the slot through which an exit leads to another file; 0: it does not, or it is not known.
+ */
+uint64_t dt_across_slot(const struct dt_code *c, const struct dt_exit *x);
+/* Calls fn for the points at jumps of a caller's own functions to what it imports
+ * (ranges-jumps.c). */
+int dt_ranges_each_jump(struct dt_file *f, const struct dt_range *r, point_fn *fn, void *ctx,
+			struct dt_error *e);
+/* Tells whether a set that means what callers import means the function that the file imports by
+ * that name. */
+bool dt_ranges_means_import(const struct dt_range *r, struct dt_file *f, const char *name);
 /* Forgets all of it, once nothing of the range is wanted any more; NULL is allowed. */
 void dt_across_free(struct dt_across *a);
 /* Follows the jumps of what is chosen to other files, which may have come since: the exits there

@@ -186,14 +186,13 @@ stop_spin() {
 		ltrace -c -o "$dir/ltrace" $p >/dev/null
 		# shellcheck disable=SC2086
 		devtrace record -l -o "$dir/t.db" $p >/dev/null
-		# what a function that the library calls jumps to (a comparison that ends in strcmp) returns to the library: such
-		# calls are not recorded (sort's). ltrace does not see calls by pointers (malloc's in ls): those that it has at all are compared. Names that are
+		# ltrace does not see calls by pointers (malloc's in ls): those that it has at all are compared. Names that are
 		# one function have one name here
 		while read -r name n; do
 			theirs=$(devtrace sql -n -c "$dir/t.db" "select count(*) from calls where function = '$name' and flags & 48 = 0" | tr -d '\r')
 			[ "$theirs" = "$n" ] || { echo "$p: $name: ltrace $n, devtrace $theirs"; return 1; }
 		done < <(awk 'NF == 5 && $4 ~ /^[0-9]+$/ { print $5, $4 }' "$dir/ltrace" |
-			grep -vE '64 |^(__errno_location|__ctype_.*|malloc|calloc|free|realloc|memcpy|memmove|__cxa_finalize|strcmp) ')
+			grep -vE '64 |^(__errno_location|__ctype_.*|malloc|calloc|free|realloc|memcpy|memmove|__cxa_finalize) ')
 	done
 }
 
@@ -505,6 +504,57 @@ make_jumps() {
 		[ "$k" = first ] && n=100 || n=50
 		# malloc and release; malloc, the jump, and free
 		printf '%s\n' "E $n" "E $n" "X $n" "X $n" "X $n" | diff - "$dir/counts"
+	done
+}
+
+@test "libcalls: what a function of the program jumps to that a library has called: an entry, with its arguments" {
+	cat >"$dir/back.c" <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		static char *word[] = {"one", "two", "three", "four", "five"};
+		/* jumps to strcmp, and is called by qsort; and by the program, where strcmp returns to the program */
+		__attribute__((noinline)) static int compare(const void *a, const void *b) { return strcmp(*(char **)a, *(char **)b); }
+		__attribute__((noinline)) static int deeper(const void *a, const void *b) { return compare(a, b); }
+		static int (*volatile how[])(const void *, const void *) = {compare, deeper};
+		int main(void)
+		{
+			int n = 0;
+			qsort(word, 5, sizeof(*word), how[0]);
+			n += bsearch(&word[2], word, 5, sizeof(*word), deeper) != NULL;
+			for (int i = 0; i < 20; i++)
+				n += how[i & 1](&word[0], &word[1]) > 0;
+			for (int i = 0; i < 5; i++)
+				printf("%s %p\n", word[i], (void *)word[i]);
+			fflush(stdout);
+			return n - 1;
+		}
+	C
+	for how in "" "-no-pie -fno-pie" "-fno-plt -Wl,-z,now"; do
+		# shellcheck disable=SC2086 # words
+		gcc -O2 -w -fno-builtin -D__NO_INLINE__ $how -o "$dir/back" "$dir/back.c"
+		objdump -d "$dir/back" | grep -qE 'jmp .*(strcmp|GLOBAL_OFFSET|# )'
+		run -0 ltrace -e strcmp -o "$dir/ltrace" "$dir/back"
+		run -0 devtrace record -l -o "$dir/t.db" "$dir/back"
+		# with -fno-plt ltrace sees none: as many as the first program made
+		[[ $how == *no-plt* ]] || n=$(grep -c strcmp "$dir/ltrace")
+		[ "$n" -gt 25 ]
+		[ "$(count_of strcmp)" = "$n" ]
+		# those that return to the program have results, and are recorded once
+		[ "$(devtrace sql -n -c "$dir/t.db" "SELECT count(*) FROM calls WHERE function = 'strcmp' AND ended = 'returned'" | tr -d '\r')" = 20 ]
+		[ "$(devtrace sql -n -c "$dir/t.db" "SELECT count(*) FROM calls WHERE function = 'strcmp' AND ended = 'unseen'" | tr -d '\r')" = $((n - 20)) ]
+		devtrace check "$dir/t.db"
+		# in the calls of qsort and bsearch, with the program's pointers
+		devtrace calls "$dir/t.db" >"$dir/calls"
+		p=$(awk '/^two/ { print $2 }' <<<"$output")
+		grep -E "^ {17,}.*strcmp\(s1=0x" "$dir/calls" | grep -qF "s2=$p"
+		devtrace record -l -N strcmp -o "$dir/t.db" "$dir/back" >/dev/null
+		[ "$(count_of strcmp)" = 0 ]
+		[ "$(count_of qsort)" = 1 ]
+		devtrace record -l --sum 'count by function if strcmp' -o "$dir/t.db" "$dir/back" >/dev/null
+		[ "$(devtrace sum "$dir/t.db" | grep strcmp | grep -cw "$n")" = 1 ]
+		devtrace record -l --filter strcmp -o "$dir/t.db" "$dir/back" >/dev/null
+		[ "$(count_of strcmp)" = "$n" ]
 	done
 }
 
