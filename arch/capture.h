@@ -162,6 +162,8 @@ struct dt_capture {
 	bool on;	  /* the code is on from the beginning */
 	bool headless;	  /* its records continue the one that has just been made */
 	bool crossing;	  /* at a function's entry: only calls that certain modules make */
+	bool passing; /* at a jump to a function: its head is that one's entry, only where none of
+			 these modules is returned to */
 	struct dt_keeping kept;
 	uint8_t results; /* it records the stack at an exit, with these results only; 0: it does not
 			  */

@@ -85,6 +85,13 @@ unsigned dt_insn_numbers(const struct dt_insn *in, const uint8_t *code, uint64_t
 /* Returns the number that it puts unchanged into a register or memory, which in a file at a fixed
  * address may be an address; 0: none. */
 uint64_t dt_insn_puts(const struct dt_insn *in, const uint8_t *code);
+/*
+ * Calls fn for the addresses that instructions in n bytes of code, at an address, may take,
+ * wherever these begin: more than they do take. fixed: the file is at a fixed address, and an
+ * address may be a number.
+ */
+void dt_insn_each_taken(const uint8_t *code, uint64_t n, uint64_t address, bool fixed,
+			void (*fn)(void *ctx, uint64_t taken), void *ctx);
 /* Returns the displacement of its operand in memory, which in a file at a fixed address may be an
  * address to which registers add; 0: there is none, or it is relative. */
 uint64_t dt_insn_absolute(const struct dt_insn *in);

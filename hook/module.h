@@ -32,6 +32,8 @@ struct dt_file {
 	char *called;	    /* its path, soname and names of links to it, separated by newlines;
 			       NULL: only the path */
 	char *readable;	    /* path by which the controller can open it; NULL: none */
+	bool vdso;	    /* it is the kernel's vdso (hook/vdso.h), whose bytes are in: */
+	int image;	    /* a file without a name */
 	bool opened;	    /* dt_file_of() has read it, so elf is set: */
 	struct dt_elf *elf; /* NULL: not a file devtrace can use */
 	struct dt_symtab *symtab; /* NULL until asked for, see dt_file_symtab() */
@@ -106,6 +108,7 @@ struct dt_file {
 struct dt_files {
 	struct dt_file *first;
 	uint64_t donated; /* bytes of all donors */
+	bool other_vdso;  /* a process had a vdso that is not ours: it is not hooked */
 };
 
 /* A file mapped in one process. */

@@ -55,7 +55,7 @@ static bool same_text(const char *a, const char *b)
 static bool same(const struct dt_point *a, const struct dt_point *b)
 {
 	/* the items are compared too: the same words can mean another address in another process */
-	return a->site.address == b->site.address && a->leaves == b->leaves &&
+	return a->site.address == b->site.address && a->leaves == b->leaves && a->slot == b->slot &&
 	       a->kept.tag == b->kept.tag && a->results == b->results &&
 	       a->headless == b->headless && a->crossing == b->crossing &&
 	       same_text(a->name, b->name) && same_text(a->what, b->what) && a->items == b->items &&

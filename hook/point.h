@@ -37,6 +37,9 @@ struct dt_point {
 	/* it is at an exit: what it records belongs to calls of the function at this address; 0: it
 	 * is not */
 	uint64_t leaves;
+	/* it is at a jump through the slot at this address: its record is the entry of the function
+	 * there, where none of the modules of crossing sites is returned to; 0: it is not */
+	uint64_t slot;
 	uint64_t semaphore; /* of a USDT probe: the file's address of a 16-bit counter to be raised
 			       while the point is on; 0: none */
 	unsigned wanted;    /* by how many ranges it is wanted */

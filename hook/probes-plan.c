@@ -64,6 +64,7 @@ static void emit_points(struct dt_emit *o, const struct dt_plan_site *site, stru
 		c.address = point->site.address + m->bias;
 		c.headless = point->headless;
 		c.crossing = point->crossing;
+		c.passing = point->slot;
 		c.kept = point->kept;
 		c.results = point->results;
 		if (!j->captured[id])

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -51,6 +52,8 @@ static int collect_undo(struct job *j, struct dt_error *e)
 
 /* ---- where it goes */
 
+#define STACK_MOST (1ull << 30) /* bytes left free below a stack without a limit */
+
 /* Looks whether the mapping is a region of trampolines of one of n modules. */
 static bool is_of(const struct dt_module *module, size_t n, const struct dt_mapping *m)
 {
@@ -72,6 +75,19 @@ static bool is_region(const struct dt_target *t, const struct dt_mapping *m)
 	       is_of(t->shelf, t->n_shelf, m);
 }
 
+/* Returns how much is left free below a mapping. The vdso may lie just above the stack. */
+static uint64_t margin_of(const struct dt_target *t, const struct dt_mapping *m)
+{
+	struct rlimit most;
+
+	if (is_region(t, m))
+		return PAGE;
+	if (strcmp(m->path, "[stack]") != 0 || prlimit(t->pid, RLIMIT_STACK, NULL, &most) < 0 ||
+	    most.rlim_cur <= MARGIN)
+		return MARGIN;
+	return most.rlim_cur < STACK_MOST ? most.rlim_cur + MARGIN : STACK_MOST;
+}
+
 /* Notes the free addresses in p->space. What was claimed before is mapped by now. */
 static int find_space(const struct dt_target *t, struct dt_probes *p, const struct dt_maps *maps,
 		      struct dt_error *e)
@@ -80,17 +96,18 @@ static int find_space(const struct dt_target *t, struct dt_probes *p, const stru
 
 	dt_space_free(&p->space);
 	memset(&p->space, 0, sizeof(p->space));
-	for (size_t i = 0; i < maps->n; i++) {
-		uint64_t low = maps->map[i].low;
-		uint64_t margin = is_region(t, &maps->map[i]) ? PAGE : MARGIN;
+	for (size_t i = 0; i < maps->n && maps->map[i].low < DT_USER_TOP; i++) {
+		uint64_t low = maps->map[i].low, margin = margin_of(t, &maps->map[i]);
 
-		if (low > last + beside + margin && low < DT_USER_TOP &&
+		if (low > last + beside + margin &&
 		    dt_space_add(&p->space, last + beside, low - margin, e) < 0)
 			return -1;
 		last = maps->map[i].high;
-		beside = margin;
+		beside = margin < MARGIN ? margin : MARGIN;
 	}
-	return 0;
+	return last + beside + MARGIN < DT_USER_TOP
+		       ? dt_space_add(&p->space, last + beside, DT_USER_TOP - MARGIN, e)
+		       : 0;
 }
 
 /* The context of claim(). */

@@ -16,6 +16,7 @@
 #include "hook/target-rseq.h"
 #include "hook/target-threads.h"
 #include "hook/target-work.h"
+#include "hook/vdso.h"
 #include "process/memory.h"
 
 /* Frees an array of modules. */
@@ -253,8 +254,10 @@ static int refresh(struct dt_target *t, struct dt_targets *all, struct dt_error 
 		struct dt_module *module;
 		struct dt_file *f;
 		uint64_t bias;
+		bool vdso;
 
-		if (!m->exec || m->inode == 0 || m->shared || m->path[0] != '/')
+		vdso = strcmp(m->path, DT_VDSO) == 0;
+		if (!m->exec || (!vdso && (m->inode == 0 || m->shared || m->path[0] != '/')))
 			continue;
 		module = known(t, m);
 		if (module) {
@@ -266,7 +269,10 @@ static int refresh(struct dt_target *t, struct dt_targets *all, struct dt_error 
 			still[module - t->module] = true;
 			continue;
 		}
-		f = dt_file_of(&all->files, t->pid, m);
+		f = vdso ? dt_file_of_vdso(&all->files, t->mem, m)
+			 : dt_file_of(&all->files, t->pid, m);
+		if (!f && vdso)
+			continue;
 		if (!f) {
 			dt_fail(e, "out of memory");
 			goto out;

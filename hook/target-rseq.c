@@ -46,6 +46,8 @@ static bool is_wanted(struct dt_target *t, enum dt_own own)
 	for (size_t i = 0; i < t->n; i++) {
 		struct dt_file *f = t->module[i].file;
 
+		if (f->vdso)
+			continue;
 		if (!f->elf)
 			return !refuse(t, f->path, " can not be read");
 		dt_thread_use_read(&f->use, f->elf);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Describes a pc to the trace file when it first appears: function, kind of site, values with a
  * meaning. */
+#include "session/landing.h"
+#include "session/module-rows.h"
 #include "session/describe-work.h"
 #include "session/function-names.h"
 
@@ -16,6 +18,7 @@
 #include "hook/stubs.h"
 #include "symbols/described.h"
 #include "symbols/nameless.h"
+#include "symbols/passes.h"
 #include "symbols/pattern.h"
 #include "session/kernel-ranges.h"
 #include "session/thread-table.h"
@@ -126,17 +129,23 @@ static bool tells_target(const struct dt_record *r)
 	return r->kind == DT_EXIT && !(r->flags & DT_NARGS);
 }
 
-/* Returns where a jump to an address leads: through the PLT when the address is in one. */
-static uint64_t behind_plt(struct dt_target *t, uint64_t to)
+/* Returns where a jump of the module to an address leads: through the PLT when the address is in
+ * one. */
+static uint64_t behind_plt(struct dt_target *t, const struct dt_module *m, uint64_t to)
 {
 	unsigned char plt[DT_PLT];
-	uint64_t real, slot;
+	uint64_t real = to, slot;
 
-	if (dt_memory_read(t->mem, to, plt, sizeof(plt)) < 0)
-		return to;
-	slot = dt_plt_slot(plt, to);
-	if (!slot || dt_memory_read(t->mem, slot, &real, sizeof(real)) < 0)
-		return to;
+	if (dt_memory_read(t->mem, to, plt, sizeof(plt)) == 0) {
+		slot = dt_plt_slot(plt, to);
+		if (!slot || dt_memory_read(t->mem, slot, &real, sizeof(real)) < 0)
+			real = to;
+	}
+	/* at its first use a slot leads back to the PLT, which has it filled in */
+	if (dt_landing_is_plt(m, to) && dt_landing_is_plt(m, real)) {
+		slot = dt_landing(t, m, dt_passes_slot(m->file->code, to - m->bias));
+		return slot ? slot : to;
+	}
 	return real;
 }
 
@@ -160,7 +169,7 @@ static uint64_t jump_target(struct dt_target *t, const struct dt_module *m,
 			return 0;
 		to = m->bias + site->address + 5 + (uint64_t)(int64_t)rel;
 	}
-	return behind_plt(t, to);
+	return behind_plt(t, m, to);
 }
 
 int64_t dt_describe_function(struct dt_session *s, const struct dt_function_row *f)
@@ -364,6 +373,30 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 	row->function = out < 0 ? 0 : out;
 }
 
+/* Describes the entry of a function that one of the program's jumps to, which a library has called:
+ * it returns to the library, and that is not recorded. */
+static void describe_passing(struct dt_session *s, struct dt_target *t, const struct dt_module *m,
+			     const struct dt_point *point, struct dt_site_row *row)
+{
+	char signature[DT_DESCRIBE_SIGNATURE];
+	const struct dt_module *to;
+	const struct dt_function *f;
+	uint64_t real;
+
+	if (dt_memory_read(t->mem, m->bias + point->slot, &real, sizeof(real)) < 0 ||
+	    dt_landing_is_plt(m, real))
+		real = dt_landing(t, m, point->slot);
+	to = real ? dt_target_module(t, real) : NULL;
+	if (!to)
+		return;
+	f = function_at(s, to, real - to->bias, signature, sizeof(signature));
+	row->pc = real; /* that of the jump is in another module than the function */
+	row->kind = DT_SITE_ENTRY_ALONE;
+	row->function = function_row(s, to, real - to->bias, f, signature);
+	if (signature[0])
+		row->values = dt_describe_meant(signature, false);
+}
+
 /* Describes what the option CONST adds to a record: a value that belongs to the place with the
  * option. */
 static void describe_constant(struct dt_session *s, const struct dt_module *m,
@@ -441,6 +474,22 @@ enum dt_stack_record dt_describe_stack(struct dt_session *s, const struct dt_rec
 					  : DT_STACK_REGISTERS;
 }
 
+/* Describes a record of a point. */
+static void describe_hit(struct dt_session *s, struct dt_target *t, const struct dt_module *m,
+			 const struct dt_record *r, const struct dt_point *point, unsigned first,
+			 unsigned text, struct dt_site_row *row)
+{
+	if (point->slot) {
+		describe_passing(s, t, m, point, row);
+		return;
+	}
+	row->pc = m->bias + point->site.address;
+	if (r->kind == DT_MORE && !first && !text && !point->headless)
+		describe_constant(s, m, point, row->pc, row);
+	else
+		describe_point(s, m, point, first, text, row);
+}
+
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row)
 {
 	struct dt_session *s = session;
@@ -465,6 +514,8 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	m = dt_whose_module(s, r, &t);
 	if (!m)
 		return;
+	if (m->file->vdso)
+		dt_module_note(s, t, m);
 	site = dt_elf_event_at(m->file->elf, r->pc - m->bias);
 	if (site) {
 		describe_event(s, m, site, r, row);
@@ -472,12 +523,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	}
 	point = dt_probes_point(m, r->pc, &first, &text);
 	if (point) {
-		row->pc = m->bias + point->site.address;
-		if (r->kind == DT_MORE && !first && !text && !point->headless) {
-			describe_constant(s, m, point, row->pc, row);
-			return;
-		}
-		describe_point(s, m, point, first, text, row);
+		describe_hit(s, t, m, r, point, first, text, row);
 		return;
 	}
 	site = dt_whose_call_site(m, r->pc);

@@ -253,8 +253,27 @@ static void say_unnamed(const struct dt_say *say)
 		       dt_symtab_apart_broken());
 }
 
-/* Says which functions that a module imports have no calls, since libc leaves them to the kernel.
- */
+/* Looks whether the vdso's function of that name has been hooked in some process. */
+static bool is_hooked_in_vdso(struct dt_session *s, const char *name)
+{
+	for (struct dt_file *f = s->targets.files.first; f; f = f->next) {
+		bool planted = s->targets.files.other_vdso;
+		uint64_t address;
+
+		if (!f->vdso || !f->once || planted ||
+		    dt_elf_symbol(f->elf, name, &address, NULL) < 0)
+			continue;
+		for (size_t i = 0; i < f->elf->sites && !planted; i++)
+			if (f->elf->site[i].function == address && f->once[i])
+				dt_unhooked_why(s, f, i, &planted);
+		if (planted)
+			return true;
+	}
+	return false;
+}
+
+/* Says which functions that a module imports have no calls, since libc leaves them to the kernel's
+ * vdso, and that could not be hooked. */
 static void say_vdso(struct dt_session *s, const struct dt_say *say)
 {
 	char names[64] = "";
@@ -274,13 +293,13 @@ static void say_vdso(struct dt_session *s, const struct dt_say *say)
 				left = strcmp(g[k].name, resolver) == 0;
 		}
 		n = strlen(names);
-		if (left && dt_ranges_import(s, name))
+		if (left && dt_ranges_import(s, name) && !is_hooked_in_vdso(s, name))
 			dt_format(names + n, sizeof(names) - n, "%s%s", n ? " and " : "", name);
 	}
 	if (names[0])
 		dt_say(say,
 		       "calls of %s are not recorded: libc leaves them to the kernel's vdso, whose "
-		       "code is not hooked",
+		       "code could not be hooked",
 		       names);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The processes of a session. */
+#include "session/module-rows.h"
 #include "session/processes.h"
 
 #include <fcntl.h>
@@ -97,17 +98,6 @@ void dt_process_note_gone(struct dt_session *s, uint32_t id, pid_t ppid)
 		dt_store_process_end(s->store, id, -1, dt_ticks(), NULL);
 }
 
-static void note_names(struct dt_session *s, const struct dt_module *m)
-{
-	const char *called = dt_file_called(m->file, NULL);
-	char name[256];
-
-	for (const char *p = strchr(called, '\n'); p; p = strchr(p + 1, '\n')) {
-		dt_format(name, sizeof(name), "%.*s", (int)strcspn(p + 1, "\n"), p + 1);
-		dt_store_module_name(s->store, m->row, name, NULL);
-	}
-}
-
 static void note_failed(struct dt_session *s, struct dt_module *m)
 {
 	if (m->failed && !m->failed_told)
@@ -122,53 +112,15 @@ static void note_failed(struct dt_session *s, struct dt_module *m)
 	m->unheard_told = m->unheard;
 }
 
-static void note_complete(struct dt_session *s, struct dt_module *m)
-{
-	if (m->complete && !m->complete_told && m->row)
-		dt_store_complete(s->store, m->row, m->complete, NULL);
-	m->complete_told = m->complete != 0;
-}
-
-/* Lets a module have the rows of functions of one that is the same file at the same place: a server
- * that forks for each connection would have its functions described for each. */
-static void share_functions(struct dt_module *m)
-{
-	struct dt_file *f = m->file;
-
-	if (!f->described.row || f->described.bias != m->bias) {
-		f->described.bias = m->bias;
-		f->described.row = m->row;
-	}
-	m->functions = f->described.row;
-}
-
 void dt_process_note_modules(struct dt_session *s, struct dt_target *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		note_failed(s, &t->module[i]);
-	if (!s->store)
-		return;
-	for (size_t i = 0; i < t->n; i++) {
-		struct dt_module *m = &t->module[i];
-		struct dt_module_row row = {
-			.pid = t->id,
-			.base = m->bias,
-			.low = m->low,
-			.high = m->high,
-			.path = m->file->path,
-			.build_id = m->file->elf ? m->file->elf->build_id : "",
-			.begin_ticks = m->begin_ticks,
-		};
-
-		if (!m->row) {
-			m->row = dt_store_module(s->store, &row, NULL);
-			if (m->row < 0)
-				m->row = 0;
-			else
-				note_names(s, m);
-			share_functions(m);
-		}
-		note_complete(s, m);
+	for (size_t i = 0; i < t->n && s->store; i++) {
+		/* the vdso gets its row with its first record: mostly nobody asks for it */
+		if (!t->module[i].file->vdso)
+			dt_module_note(s, t, &t->module[i]);
+		dt_module_note_complete(s, &t->module[i]);
 	}
 }
 

@@ -22,7 +22,7 @@ void dt_process_program(pid_t pid, char *exe, size_t exe_size, char *cmdline, si
  * lock. */
 void dt_process_note_gone(struct dt_session *s, uint32_t id, pid_t ppid);
 
-/* Writes rows for modules of t that have none yet. With the lock held. */
+/* Writes rows for modules of t that have none yet; not for the vdso. With the lock held. */
 void dt_process_note_modules(struct dt_session *s, struct dt_target *t);
 
 /* Writes t's row: its program, command line and parent, as they are now. With the lock. */

@@ -10,6 +10,7 @@
 
 #include "hook/entered.h"
 #include "hook/probes.h"
+#include "hook/vdso.h"
 
 /*
  * Functions by which a program reads a variable, or that belong to its start and end: macros and
@@ -36,11 +37,14 @@ struct imported {
 	const struct dt_function *function;
 	bool *chosen;
 	int64_t n;
+	bool vdso; /* the functions are the vdso's */
 };
 
-/* Does a caller import that name? */
+/* Does a caller import that name? Of the vdso, only what libc leaves to it is meant. */
 static bool is_imported(const struct imported *k, const char *name)
 {
+	if (k->vdso && !dt_vdso_is_left(name))
+		return false;
 	for (struct dt_file *from = k->files->first; from; from = from->next)
 		if (from->caller && dt_file_imports(from, name) && is_meant(name))
 			return true;
@@ -84,7 +88,7 @@ static int64_t leave_out_removed(struct place_of_range *p, struct dt_file *f,
 int64_t dt_ranges_imported(struct place_of_range *p, struct dt_file *f, const struct dt_symtab *tab,
 			   bool *chosen)
 {
-	struct imported k = {.files = p->files, .tab = tab, .chosen = chosen};
+	struct imported k = {.files = p->files, .tab = tab, .chosen = chosen, .vdso = f->vdso};
 	size_t n;
 
 	k.function = dt_symtab_functions(tab, &n);
@@ -93,6 +97,16 @@ int64_t dt_ranges_imported(struct place_of_range *p, struct dt_file *f, const st
 			note(&k, i);
 	dt_symtab_aliases(tab, note_alias, &k);
 	return k.n && p->select.n > 1 ? leave_out_removed(p, f, tab, chosen, n) : k.n;
+}
+
+bool dt_ranges_means_import(const struct dt_range *r, struct dt_file *f, const char *name)
+{
+	const struct place_of_range *p = r->host;
+
+	for (size_t k = 1; k < p->select.n; k++)
+		if (dt_pattern_name(&p->select.pattern[k], name))
+			return false;
+	return is_meant(name) && dt_file_imports(f, name);
 }
 
 bool dt_ranges_import(struct dt_session *s, const char *name)
@@ -139,6 +153,13 @@ bool dt_ranges_calls_from(const struct dt_range *r, struct dt_file *f)
 	return p->callers.n
 		       ? dt_pattern_module(&p->callers.pattern[0], dt_ranges_called(f, &p->callers))
 		       : f->program;
+}
+
+bool dt_ranges_leaves_vdso(const struct dt_range *r, const struct dt_file *f)
+{
+	const struct place_of_range *p = r->host;
+
+	return f->vdso && r->kind == DT_RANGE_SET && !p->imports;
 }
 
 /* Adds the sites and points that a range which is on means of a file, or takes them off. */
@@ -222,7 +243,7 @@ static bool mark_follower(const struct dt_code *code, size_t from, size_t to, co
  * runs into the other one (strcasecmp, which looks up the locale, and then is strcasecmp_l). Their
  * exits are the ends of the calls.
  */
-static void mark_followers(const struct dt_file *f, const bool *chosen, bool jumps, bool *next)
+void dt_ranges_mark_followers(const struct dt_file *f, const bool *chosen, bool jumps, bool *next)
 {
 	const struct dt_code *code = f->code;
 	bool more = true;
@@ -249,6 +270,22 @@ static void mark_followers(const struct dt_file *f, const bool *chosen, bool jum
 	}
 }
 
+void dt_ranges_each_exit(struct dt_file *f, const struct dt_range *r, const bool *next,
+			 dt_ranges_site_fn *fn, void *ctx)
+{
+	const struct dt_code *code = f->code;
+
+	for (size_t i = 0; i < f->elf->sites; i++) {
+		const struct dt_elf_site *x = &f->elf->site[i];
+		size_t at = dt_elf_is_probe(x) && x->kind != DT_ELF_PROBE_ENTRY
+				    ? dt_code_function_at(code, x->function)
+				    : code->functions;
+
+		if (at < code->functions && next[code->function[at].whole])
+			fn(ctx, f, i, r);
+	}
+}
+
 int dt_ranges_each_follower(struct dt_file *f, const struct dt_range *r,
 			    const struct dt_symtab *tab, const bool *chosen, bool jumps,
 			    dt_ranges_site_fn *fn, void *ctx, struct dt_error *e)
@@ -272,16 +309,12 @@ int dt_ranges_each_follower(struct dt_file *f, const struct dt_range *r,
 		if (at < code->functions)
 			from[code->function[at].whole] = true;
 	}
-	mark_followers(f, from, jumps, next);
-	for (size_t i = 0; i < f->elf->sites; i++) {
-		const struct dt_elf_site *x = &f->elf->site[i];
-		size_t at = dt_elf_is_probe(x) && x->kind != DT_ELF_PROBE_ENTRY
-				    ? dt_code_function_at(code, x->function)
-				    : code->functions;
-
-		if (at < code->functions && next[code->function[at].whole])
-			fn(ctx, f, i, r);
-	}
+	if (jumps)
+		dt_across_landings(r->host, f, next);
+	dt_ranges_mark_followers(f, from, jumps, next);
+	if (jumps)
+		dt_across_reached(r->host, f, from, next);
+	dt_ranges_each_exit(f, r, next, fn, ctx);
 	free(from);
 	return 0;
 }

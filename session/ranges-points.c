@@ -222,8 +222,10 @@ int dt_ranges_each_point(struct dt_file *f, const struct dt_range *r, point_fn *
 
 	if (p->point)
 		return p->file == f ? fn(ctx, p->point, r, e) : 0;
-	if (p->kernel)
+	if (p->kernel || dt_ranges_leaves_vdso(r, f))
 		return 0;
+	if (p->imports && (r->action.what & DT_DO_ENTRY) && dt_ranges_calls_from(r, f))
+		return dt_ranges_each_jump(f, r, fn, ctx, e);
 	if (((r->action.what & DT_DO_ARGS) || p->arguments) && (r->action.what & DT_DO_ENTRY) &&
 	    each_function(f, r, fn, ctx, e) < 0)
 		return -1;

@@ -111,7 +111,8 @@ int dt_ranges_each_site(struct dt_file *f, struct dt_range *r, dt_ranges_site_fn
 	size_t n = 0;
 	int rc;
 
-	if (!elf || !elf->sites || p->point || p->kernel || dt_ranges_calls_from(r, f))
+	if (!elf || !elf->sites || p->point || p->kernel || dt_ranges_calls_from(r, f) ||
+	    dt_ranges_leaves_vdso(r, f))
 		return 0;
 	if (r->kind != DT_RANGE_SET) {
 		/* a site begins up to so many bytes before its pc */
@@ -282,7 +283,7 @@ bool dt_ranges_may_probe(struct dt_session *s, const struct dt_range *r, struct 
 	if (r->kind != DT_RANGE_SET)
 		return p->file == f;
 	f->program = dt_program_is_known(s, f);
-	if (dt_ranges_calls_from(r, f))
+	if (dt_ranges_calls_from(r, f) || dt_ranges_leaves_vdso(r, f))
 		return false;
 	if (p->imports) {
 		tab = dt_file_symtab(f);

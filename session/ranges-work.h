@@ -27,6 +27,7 @@ struct place_of_range {
 	char *from;
 	struct dt_selection callers;  /* the pattern of that word */
 	bool imports;		      /* every function that these modules import is meant */
+	struct dt_across *across;     /* what that jumps to in other files; NULL: nothing yet */
 	const struct dt_files *files; /* those of the session */
 	char *arguments; /* of a set: the list after '@', such as "path:str,mode"; NULL: all
 		    arguments */
@@ -77,8 +78,36 @@ int64_t dt_ranges_imported(struct place_of_range *p, struct dt_file *f, const st
 int dt_ranges_each_follower(struct dt_file *f, const struct dt_range *r,
 			    const struct dt_symtab *tab, const bool *chosen, bool jumps,
 			    dt_ranges_site_fn *fn, void *ctx, struct dt_error *e);
+/* Marks in `next', by function of the code, those that the ones in `chosen' or `next' go on in. */
+void dt_ranges_mark_followers(const struct dt_file *f, const bool *chosen, bool jumps, bool *next);
+/* Calls fn for the exits of the functions that are marked. */
+void dt_ranges_each_exit(struct dt_file *f, const struct dt_range *r, const bool *next,
+			 dt_ranges_site_fn *fn, void *ctx);
+/* Marks in `next' the functions of the file that other files jump to, as far as that is known. */
+void dt_across_landings(struct place_of_range *p, const struct dt_file *f, bool *next);
+/* Notes what is chosen of the file, and in what that goes on. */
+void dt_across_reached(struct place_of_range *p, const struct dt_file *f, const bool *chosen,
+		       const bool *next);
+/* Returns the slot through which an exit leads to another file; 0: it does not, or it is not known.
+ */
+uint64_t dt_across_slot(const struct dt_code *c, const struct dt_exit *x);
+/* Calls fn for the points at jumps of a caller's own functions to what it imports
+ * (ranges-jumps.c). */
+int dt_ranges_each_jump(struct dt_file *f, const struct dt_range *r, point_fn *fn, void *ctx,
+			struct dt_error *e);
+/* Tells whether a set that means what callers import means the function that the file imports by
+ * that name. */
+bool dt_ranges_means_import(const struct dt_range *r, struct dt_file *f, const char *name);
+/* Forgets all of it, once nothing of the range is wanted any more; NULL is allowed. */
+void dt_across_free(struct dt_across *a);
+/* Follows the jumps of what is chosen to other files, which may have come since: the exits there
+ * are wanted from then on. */
+int dt_ranges_follow_across(struct dt_session *s, struct dt_error *e);
 /* Tells whether a set means only calls that a module makes, this file's among them. */
 bool dt_ranges_calls_from(const struct dt_range *r, struct dt_file *f);
+/* Tells whether the file is the vdso, and the range a set of patterns: these mean files. Calls of
+ * libraries that go there are meant. */
+bool dt_ranges_leaves_vdso(const struct dt_range *r, const struct dt_file *f);
 /* Notes that ranges that are on want the calls that this file makes. The functions of other files
  * that they mean are found out anew. */
 int dt_ranges_note_caller(struct dt_session *s, struct dt_file *f, struct dt_error *e);

@@ -275,6 +275,7 @@ void dt_ranges_forget(struct dt_range *r)
 		dt_selection_clear(&p->select);
 		dt_selection_clear(&p->libraries);
 		dt_selection_clear(&p->callers);
+		dt_across_free(p->across);
 		free(p->arguments);
 		free(p->from);
 		if (p->point)
@@ -286,9 +287,8 @@ void dt_ranges_forget(struct dt_range *r)
 	r->host = NULL;
 }
 
-int dt_ranges_choose(void *ctx, struct dt_file *f, struct dt_error *e)
+static int choose_sites(struct dt_session *s, struct dt_file *f, struct dt_error *e)
 {
-	struct dt_session *s = ctx;
 	struct dt_symtab *tab;
 
 	f->program = dt_program_is_known(s, f);
@@ -319,9 +319,14 @@ int dt_ranges_choose(void *ctx, struct dt_file *f, struct dt_error *e)
 	return 0;
 }
 
+int dt_ranges_choose(void *ctx, struct dt_file *f, struct dt_error *e)
+{
+	return choose_sites(ctx, f, e) < 0 ? -1 : dt_ranges_follow_across(ctx, e);
+}
+
 int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *e)
 {
-	const struct place_of_range *p = r->host;
+	struct place_of_range *p = r->host;
 	int rc = 0;
 
 	if (p->kernel)
@@ -346,6 +351,12 @@ int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *
 				     f, r, r->on ? dt_ranges_want : dt_ranges_want_no_more, NULL,
 				     e)) == 0)
 				dt_file_choose_askers(f);
+	if (rc == 0 && r->on)
+		rc = dt_ranges_follow_across(s, e);
+	if (!r->on) {
+		dt_across_free(p->across);
+		p->across = NULL;
+	}
 	if (p->from && !r->on)
 		dt_ranges_note_callers(s);
 	return rc;

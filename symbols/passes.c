@@ -41,8 +41,7 @@ struct walk {
 	} step[MOST];
 };
 
-/* Returns the slot through which the PLT's entry at address jumps; 0: it is no such entry. */
-static uint64_t plt_slot(const struct dt_code *c, uint64_t address)
+uint64_t dt_passes_slot(const struct dt_code *c, uint64_t address)
 {
 	const struct dt_code_region *r = dt_code_region_of(c, address);
 	uint8_t plt[DT_PLT] = {0}; /* the last entry may be shorter */
@@ -58,7 +57,7 @@ static uint64_t plt_slot(const struct dt_code *c, uint64_t address)
 static uint64_t slot_of(const struct dt_code *c, const struct dt_insn *in)
 {
 	if (in->kind == DT_INSN_CALL || in->kind == DT_INSN_JUMP)
-		return plt_slot(c, in->target);
+		return dt_passes_slot(c, in->target);
 	return in->relative ? in->memory : 0;
 }
 

@@ -13,6 +13,9 @@
 
 struct dt_passes;
 
+/* Returns the slot through which the PLT's entry at address jumps; 0: it is no such entry. */
+uint64_t dt_passes_slot(const struct dt_code *c, uint64_t address);
+
 /* Finds them in a map of the file's code. NULL: there is no memory. */
 struct dt_passes *dt_passes_read(const struct dt_code *c, const struct dt_elf *f);
 /* Frees them; NULL is allowed. */

@@ -76,16 +76,27 @@ static const struct library {
 	struct table table[2];
 	bool synonyms; /* a function has names with prefixes too, as in the C library */
 } library[] = {
-	{"libc.so", {TABLE(libc)}, true},	    {"libc-2.", {TABLE(libc)}, true},
-	{"libpthread", {TABLE(libc)}, true},	    {"libdl.so", {TABLE(libc)}, true},
-	{"librt.so", {TABLE(libc)}, true},	    {"ld-musl", {TABLE(libc), TABLE(libm)}, true},
-	{"libm.so", {TABLE(libm)}, true},	    {"libm-2.", {TABLE(libm)}, true},
-	{"libresolv.so", {TABLE(libresolv)}, true}, {"libresolv-2.", {TABLE(libresolv)}, true},
-	{"libz.so", {TABLE(zlib)}, false},	    {"libcrypto.so", {TABLE(crypto)}, false},
-	{"libssl.so", {TABLE(ssl)}, false},	    {"libsqlite3.so", {TABLE(sqlite)}, false},
-	{"libselinux.so", {TABLE(selinux)}, false}, {"libpcre2-8.so", {TABLE(pcre2)}, false},
-	{"liblzma.so", {TABLE(lzma)}, false},	    {"libzstd.so", {TABLE(zstd)}, false},
-	{"libcurl.so", {TABLE(curl)}, false},	    {"libcurl-gnutls.so", {TABLE(curl)}, false},
+	{"libc.so", {TABLE(libc)}, true},
+	{"libc-2.", {TABLE(libc)}, true},
+	{"libpthread", {TABLE(libc)}, true},
+	{"libdl.so", {TABLE(libc)}, true},
+	{"librt.so", {TABLE(libc)}, true},
+	{"ld-musl", {TABLE(libc), TABLE(libm)}, true},
+	{"libm.so", {TABLE(libm)}, true},
+	{"libm-2.", {TABLE(libm)}, true},
+	{"libresolv.so", {TABLE(libresolv)}, true},
+	{"libresolv-2.", {TABLE(libresolv)}, true},
+	{"libz.so", {TABLE(zlib)}, false},
+	{"libcrypto.so", {TABLE(crypto)}, false},
+	{"libssl.so", {TABLE(ssl)}, false},
+	{"libsqlite3.so", {TABLE(sqlite)}, false},
+	{"libselinux.so", {TABLE(selinux)}, false},
+	{"libpcre2-8.so", {TABLE(pcre2)}, false},
+	{"liblzma.so", {TABLE(lzma)}, false},
+	{"libzstd.so", {TABLE(zstd)}, false},
+	{"libcurl.so", {TABLE(curl)}, false},
+	{"[vdso]", {TABLE(libc)}, true},
+	{"libcurl-gnutls.so", {TABLE(curl)}, false},
 };
 
 static const struct library *library_of(const char *path)
@@ -149,7 +160,8 @@ static const char *find_in(const struct library *l, const char *name, size_t n)
 /* Finds the line also by other names of the same function: __libc_read, _IO_puts, fopen64. */
 static const char *find_any(const struct library *l, const char *name)
 {
-	static const char *const prefix[] = {"", "__libc_", "__GI_", "_IO_", "__new_", "__"};
+	static const char *const prefix[] = {"",       "__libc_", "__GI_", "_IO_",
+					     "__new_", "__vdso_", "__"};
 	size_t n = strlen(name);
 
 	for (size_t i = 0; i < (l->synonyms ? sizeof(prefix) / sizeof(*prefix) : 1); i++) {

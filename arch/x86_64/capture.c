@@ -346,7 +346,7 @@ static void record_items(struct dt_emit *o, const struct dt_item *item, unsigned
 			 const struct dt_capture *c, struct dt_captured *out)
 {
 	const struct dt_capture_pc pc = {.first = (uint8_t)first};
-	uint8_t kind = first || c->headless ? DT_MORE : DT_POINT;
+	uint8_t kind = first || c->headless ? DT_MORE : c->passing ? DT_ENTRY : DT_POINT;
 	bool fails = false;
 	size_t good, done;
 
@@ -569,10 +569,11 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	dt_emit_u32(o, 0);
 	op_frame(o, 0x8d, RSP, -below); /* lea -below(%rsp), %rsp */
 	dt_emit_bytes(o, begin, sizeof(begin));
-	if (c->crossing) { /* the return address is behind these eight and the bytes below */
+	if (c->crossing ||
+	    c->passing) { /* the return address is behind these eight and the bytes below */
 		op_frame(o, 0x8b, RAX, frame_of(c));
 		call(o, c->crosses);
-		dt_emit_bytes(o, "\x0f\x83", 2); /* jae */
+		dt_emit_bytes(o, c->passing ? "\x0f\x82" : "\x0f\x83", 2); /* jb, jae */
 		other = o->size;
 		dt_emit_u32(o, 0);
 	}
@@ -605,7 +606,7 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 		forget_kept(o, c);
 		dt_emit_land(o, none);
 	}
-	if (c->crossing)
+	if (c->crossing || c->passing)
 		dt_emit_land(o, other);
 	restore_flags(o);
 	dt_emit_bytes(o, end, sizeof(end));

@@ -395,6 +395,27 @@ uint64_t dt_insn_puts(const struct dt_insn *in, const uint8_t *code)
 	return v;
 }
 
+void dt_insn_each_taken(const uint8_t *code, uint64_t n, uint64_t address, bool fixed,
+			void (*fn)(void *ctx, uint64_t taken), void *ctx)
+{
+	uint32_t number;
+
+	for (uint64_t i = 0; i + 6 <= n; i++) {
+		if (code[i] == 0x8d && (code[i + 1] & 0xc7) == 5) { /* lea ...(%rip) */
+			memcpy(&number, code + i + 2, sizeof(number));
+			fn(ctx, address + i + 6 + (uint64_t)(int64_t)(int32_t)number);
+		} else if (fixed && ((code[i] & 0xf8) == 0xb8 || code[i] == 0x68)) {
+			memcpy(&number, code + i + 1, sizeof(number)); /* mov, push */
+			fn(ctx, number);
+		} else if (fixed && code[i] == 0xc7) { /* mov to a register or memory */
+			for (uint64_t k = i + 2; k <= i + 7 && k + 4 <= n; k++) {
+				memcpy(&number, code + k, sizeof(number));
+				fn(ctx, number);
+			}
+		}
+	}
+}
+
 uint64_t dt_insn_absolute(const struct dt_insn *in)
 {
 	return in->disp_size == 4 && !in->relative ? (uint64_t)(int64_t)in->disp : 0;

@@ -186,14 +186,13 @@ stop_spin() {
 		ltrace -c -o "$dir/ltrace" $p >/dev/null
 		# shellcheck disable=SC2086
 		devtrace record -l -o "$dir/t.db" $p >/dev/null
-		# what a function that the library calls jumps to (a comparison that ends in strcmp) returns to the library: such
-		# calls are not recorded (sort's). ltrace does not see calls by pointers (malloc's in ls): those that it has at all are compared. Names that are
+		# ltrace does not see calls by pointers (malloc's in ls): those that it has at all are compared. Names that are
 		# one function have one name here
 		while read -r name n; do
 			theirs=$(devtrace sql -n -c "$dir/t.db" "select count(*) from calls where function = '$name' and flags & 48 = 0" | tr -d '\r')
 			[ "$theirs" = "$n" ] || { echo "$p: $name: ltrace $n, devtrace $theirs"; return 1; }
 		done < <(awk 'NF == 5 && $4 ~ /^[0-9]+$/ { print $5, $4 }' "$dir/ltrace" |
-			grep -vE '64 |^(__errno_location|__ctype_.*|malloc|calloc|free|realloc|memcpy|memmove|__cxa_finalize|strcmp) ')
+			grep -vE '64 |^(__errno_location|__ctype_.*|malloc|calloc|free|realloc|memcpy|memmove|__cxa_finalize) ')
 	done
 }
 
@@ -396,6 +395,325 @@ start"
 	# the other one recorded, too: it is inside, and the end is the same
 	devtrace record -F 'lib*:strcasecmp*' -o "$dir/t.db" "$dir/runs" >/dev/null
 	[[ $(devtrace calls "$dir/t.db") == *"strcasecmp("*"strcasecmp_l("*" = $a  /* tail-called */"*"} = $a  /* strcasecmp: tail call */"* ]]
+}
+
+# makes libraries whose functions jump to each other's: first() to second(), that to third(), which
+# takes 2 ms; other() through a pointer to third() that the dynamic linker fills in; $1: options
+make_jumps() {
+	cat >"$dir/third.c" <<-'C'
+		#include <errno.h>
+		#include <unistd.h>
+		long third(long n) { usleep(2000); errno = ENOENT; return n < 2 ? -1 : 3 * n; }
+	C
+	echo 'long third(long); long second(long n) { return third(n + 1); }' >"$dir/second.c"
+	cat >"$dir/first.c" <<-'C'
+		#include <stdlib.h>
+		long second(long), third(long);
+		long first(long n) { return second(n); }
+		__attribute__((optimize("no-plt"), noinline)) long other(long n) { return third(n); }
+		void release(void *p) { free(p); }
+	C
+	cat >"$dir/jumps.c" <<-'C'
+		#include <stdio.h>
+		long first(long), other(long);
+		int main(void)
+		{
+			for (long i = 0; i < 4; i++)
+				printf("first,%ld\n", first(i));
+			for (long i = 0; i < 3; i++)
+				printf("other,%ld\n", other(i));
+			fflush(stdout);
+			return 0;
+		}
+	C
+	local k needs=()
+	for k in third second first; do
+		# shellcheck disable=SC2086 # words
+		gcc -O2 -fPIC -shared $1 -o "$dir/lib$k.so" "$dir/$k.c" -L"$dir" "${needs[@]}" -Wl,-rpath,"$dir"
+		needs=(-lthird -l$k)
+	done
+	# shellcheck disable=SC2086
+	gcc -O1 $1 -o "$dir/jumps" "$dir/jumps.c" -L"$dir" -lfirst -Wl,-rpath,"$dir" -Wl,-rpath-link,"$dir"
+}
+
+@test "libcalls: what a library's function jumps to in another library ends its call, with time and result" {
+	local how
+	for how in -Wl,-z,lazy -Wl,-z,now "-fno-plt -Wl,-z,now"; do
+		make_jumps "$how"
+		devtrace record -l -o "$dir/t.db" "$dir/jumps" >"$dir/said"
+		[ "$(wc -l <"$dir/said")" = 7 ]
+		devtrace sql -n -c "$dir/t.db" "SELECT function, result FROM calls WHERE function IN ('first', 'second', 'third', 'other') AND duration > 2000000 AND ended = 'tail' AND flags & 512 = 0 ORDER BY begin" | tr -d '\r' >"$dir/got"
+		diff "$dir/said" "$dir/got"
+		# those that it jumps to are no calls of the program, and nothing is left over
+		[ "$(devtrace calls "$dir/t.db" | grep -cE 'second|third|not recorded|time to its jump|unwound')" = 0 ]
+		devtrace check "$dir/t.db"
+		# by time, which is known at the other function's exit only; and in sums
+		devtrace record -l --filter 'time>1ms' -o "$dir/t.db" "$dir/jumps" >/dev/null
+		[ "$(count_of first)" = 4 ]
+		[ "$(count_of printf)" = 0 ]
+		devtrace record -l --sum 'count if first time>1ms' -o "$dir/t.db" "$dir/jumps" >/dev/null
+		[ "$(devtrace sum "$dir/t.db" | grep -cw 4)" = 1 ]
+	done
+}
+
+@test "libcalls: a library that is loaded later jumps to what is hooked already; off leaves nothing on" {
+	make_jumps ""
+	cat >"$dir/turns.c" <<-'C'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		int main(int argc, char **argv)
+		{
+			char line[64];
+			void (*release)(void *) = NULL;
+			puts("ready");
+			fflush(stdout);
+			while (fgets(line, sizeof(line), stdin)) {
+				if (!release)
+					release = (void (*)(void *))dlsym(dlopen(argv[1], RTLD_LAZY), "release");
+				for (int i = 0; i < 50; i++)
+					release(malloc(7));
+				puts("done");
+				fflush(stdout);
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -fno-builtin -o "$dir/turns" "$dir/turns.c"
+	coproc "$dir/turns" "$dir/libfirst.so" 3>&-
+	local pid=$COPROC_PID answer in=${COPROC[1]} out=${COPROC[0]}
+	read -r answer <&"$out"
+	turn() { echo >&"$in" && read -r answer <&"$out"; }
+	devtrace attach -d -l -s "lj$$" "$pid"
+	turn
+	turn
+	devtrace cat -s "lj$$" >"$dir/first"
+	devtrace ctl -s "lj$$" 'trace libcalls off'
+	turn
+	[ "$(devtrace cat -s "lj$$" | wc -l)" = 0 ]
+	devtrace ctl -s "lj$$" 'trace libcalls on'
+	turn
+	devtrace cat -s "lj$$" >"$dir/second"
+	devtrace ctl -s "lj$$" quit
+	turn
+	exec {in}>&-
+	wait "$pid"
+	# of each of the fifty calls of release: an entry, its jump, and the exit of free
+	for k in first second; do
+		awk '$1 != "c" { n[$1 " " $2]++ } END { for (k in n) if (n[k] >= 50) { split(k, w); print w[1], n[k] } }' "$dir/$k" | sort >"$dir/counts"
+		[ "$k" = first ] && n=100 || n=50
+		# malloc and release; malloc, the jump, and free
+		printf '%s\n' "E $n" "E $n" "X $n" "X $n" "X $n" | diff - "$dir/counts"
+	done
+}
+
+@test "libcalls: what a function of the program jumps to that a library has called: an entry, with its arguments" {
+	cat >"$dir/back.c" <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		static char *word[] = {"one", "two", "three", "four", "five"};
+		/* jumps to strcmp, and is called by qsort; and by the program, where strcmp returns to the program */
+		__attribute__((noinline)) static int compare(const void *a, const void *b) { return strcmp(*(char **)a, *(char **)b); }
+		__attribute__((noinline)) static int deeper(const void *a, const void *b) { return compare(a, b); }
+		static int (*volatile how[])(const void *, const void *) = {compare, deeper};
+		int main(void)
+		{
+			int n = 0;
+			qsort(word, 5, sizeof(*word), how[0]);
+			n += bsearch(&word[2], word, 5, sizeof(*word), deeper) != NULL;
+			for (int i = 0; i < 20; i++)
+				n += how[i & 1](&word[0], &word[1]) > 0;
+			for (int i = 0; i < 5; i++)
+				printf("%s %p\n", word[i], (void *)word[i]);
+			fflush(stdout);
+			return n - 1;
+		}
+	C
+	for how in "" "-no-pie -fno-pie" "-fno-plt -Wl,-z,now"; do
+		# shellcheck disable=SC2086 # words
+		gcc -O2 -w -fno-builtin -D__NO_INLINE__ $how -o "$dir/back" "$dir/back.c"
+		objdump -d "$dir/back" | grep -qE 'jmp .*(strcmp|GLOBAL_OFFSET|# )'
+		run -0 ltrace -e strcmp -o "$dir/ltrace" "$dir/back"
+		run -0 devtrace record -l -o "$dir/t.db" "$dir/back"
+		# with -fno-plt ltrace sees none: as many as the first program made
+		[[ $how == *no-plt* ]] || n=$(grep -c strcmp "$dir/ltrace")
+		[ "$n" -gt 25 ]
+		[ "$(count_of strcmp)" = "$n" ]
+		# those that return to the program have results, and are recorded once
+		[ "$(devtrace sql -n -c "$dir/t.db" "SELECT count(*) FROM calls WHERE function = 'strcmp' AND ended = 'returned'" | tr -d '\r')" = 20 ]
+		[ "$(devtrace sql -n -c "$dir/t.db" "SELECT count(*) FROM calls WHERE function = 'strcmp' AND ended = 'unseen'" | tr -d '\r')" = $((n - 20)) ]
+		devtrace check "$dir/t.db"
+		# in the calls of qsort and bsearch, with the program's pointers
+		devtrace calls "$dir/t.db" >"$dir/calls"
+		p=$(awk '/^two/ { print $2 }' <<<"$output")
+		grep -E "^ {17,}.*strcmp\(s1=0x" "$dir/calls" | grep -qF "s2=$p"
+		devtrace record -l -N strcmp -o "$dir/t.db" "$dir/back" >/dev/null
+		[ "$(count_of strcmp)" = 0 ]
+		[ "$(count_of qsort)" = 1 ]
+		devtrace record -l --sum 'count by function if strcmp' -o "$dir/t.db" "$dir/back" >/dev/null
+		[ "$(devtrace sum "$dir/t.db" | grep strcmp | grep -cw "$n")" = 1 ]
+		devtrace record -l --filter strcmp -o "$dir/t.db" "$dir/back" >/dev/null
+		[ "$(count_of strcmp)" = "$n" ]
+	done
+}
+
+@test "libcalls: of openssl, each call of a function that returns has its result, also of those that jump to libc's" {
+	echo text >"$dir/text"
+	ltrace -c -o "$dir/ltrace" openssl dgst -sha256 "$dir/text" >/dev/null
+	devtrace record -l -o "$dir/t.db" openssl dgst -sha256 "$dir/text" >/dev/null
+	for name in CRYPTO_free CRYPTO_malloc CRYPTO_clear_free OPENSSL_LH_free; do
+		n=$(awk -v f=$name '$4 == f { print $3 } $5 == f { print $4 }' "$dir/ltrace")
+		[ "$(count_of $name)" = "$n" ] || { echo "$name: ltrace $n, devtrace $(count_of $name)"; return 1; }
+	done
+	# a jump through a pointer of the library's own data leads nobody knows where
+	[ "$(devtrace sql -n -c "$dir/t.db" "SELECT count(*) FROM calls WHERE flags & 512 AND function LIKE 'CRYPTO%'" | tr -d '\r')" = 0 ]
+	devtrace check "$dir/t.db"
+}
+
+@test "libcalls: what the kernel's vdso answers (time, gettimeofday), of the program only, with threads and children" {
+	cat >"$dir/clocks.c" <<-'C'
+		#include <sys/time.h>
+		#include <time.h>
+		void ask(void) /* what libraries call is not the program's */
+		{
+			struct timeval t;
+			for (int i = 0; i < 30; i++) {
+				gettimeofday(&t, 0);
+				time(0);
+			}
+		}
+		long jump(void) { return time(0); }
+	C
+	cat >"$dir/asks.c" <<-'C'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/time.h>
+		#include <sys/wait.h>
+		#include <time.h>
+		#include <unistd.h>
+		void ask(void);
+		long jump(void);
+		static void *thread(void *arg)
+		{
+			for (int i = 0; i < 200; i++)
+				time((time_t *)arg);
+			return arg;
+		}
+		int main(void)
+		{
+			struct timeval t;
+			struct timespec s;
+			pthread_t other;
+			time_t into;
+			for (int i = 0; i < 100; i++) {
+				gettimeofday(&t, NULL);
+				clock_gettime(CLOCK_REALTIME, &s);
+				/* the clocks agree, so what was moved out of the way still works */
+				if ((s.tv_sec - t.tv_sec) * 1000000000 + s.tv_nsec - t.tv_usec * 1000 < 0 || time(&into) != into ||
+				    into - s.tv_sec > 1 || s.tv_sec - into > 1)
+					abort();
+			}
+			printf("now %ld %ld\n", (long)t.tv_sec, (long)t.tv_usec);
+			pthread_create(&other, 0, thread, 0);
+			pthread_join(other, 0);
+			ask();
+			printf("jump %d\n", jump() - time(NULL) > 1);
+			fflush(stdout);
+			if (fork() == 0) {
+				for (int i = 0; i < 50; i++)
+					time(NULL);
+				_exit(0);
+			}
+			wait(NULL);
+			return 0;
+		}
+	C
+	gcc -O2 -fPIC -shared -o "$dir/libclocks.so" "$dir/clocks.c"
+	gcc -O1 -o "$dir/asks" "$dir/asks.c" -L"$dir" -lclocks -Wl,-rpath,"$dir" -pthread
+	for how in "" "-p overwrite"; do
+		# shellcheck disable=SC2086
+		run -0 devtrace record -l $how -o "$dir/t.db" "$dir/asks"
+		[[ $output != *vdso* ]]
+		[ "$(count_of time)" = 351 ] # 100, 200 of the thread, 1, 50 of the child; that by jump() is in it
+		[ "$(count_of gettimeofday)" = 100 ]
+		[ "$(count_of clock_gettime)" = 100 ]
+		[ "$(devtrace sql -n -c "$dir/t.db" "SELECT count(*) FROM calls WHERE function IN ('time', 'gettimeofday', 'jump') AND (result IS NULL OR flags & 512)" | tr -d '\r')" = 0 ]
+		devtrace check "$dir/t.db"
+	done
+	devtrace calls "$dir/t.db" | grep -qE "gettimeofday\(tv=\{tv_sec=$(awk '/^now/ { print $2 ", tv_usec=" $3 }' <<<"$output")\}, tz=0x0\) = 0"
+}
+
+@test "libcalls: the vdso is as it was after a session, and after one that was killed; a static program goes on" {
+	cat >"$dir/clock.c" <<-'C'
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/auxv.h>
+		#include <time.h>
+		/* prints the sum of the vdso's bytes whenever it is asked to */
+		int main(void)
+		{
+			const unsigned char *vdso = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
+			char line[64];
+			puts("ready");
+			fflush(stdout);
+			while (fgets(line, sizeof(line), stdin)) {
+				unsigned long sum = 0;
+				for (int i = 0; i < 8192; i++)
+					sum = sum * 31 + vdso[i];
+				for (int i = 0; i < 40; i++)
+					time(NULL);
+				printf("%lu\n", sum);
+				fflush(stdout);
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -o "$dir/clock" "$dir/clock.c"
+	gcc -O1 -static -o "$dir/clock-static" "$dir/clock.c"
+	coproc "$dir/clock" 3>&-
+	local pid=$COPROC_PID answer before k in=${COPROC[1]} out=${COPROC[0]}
+	read -r answer <&"$out"
+	turn() { echo >&"$in" && read -r answer <&"$out"; }
+	turn
+	before=$answer
+	for k in quit kill quit; do
+		devtrace attach -d -l -s "lv$$" "$pid"
+		turn
+		[ "$answer" != "$before" ]
+		[ "$(devtrace cat -s "lv$$" | grep -c ^E)" -ge 40 ]
+		if [ $k = quit ]; then
+			devtrace ctl -s "lv$$" quit
+		else
+			kill -9 "$(pgrep -f "attach -d -l -s lv$$ $pid")"
+		fi
+		turn
+		[ $k = kill ] || [ "$answer" = "$before" ]
+	done
+	exec {in}>&-
+	wait "$pid"
+	run -0 --separate-stderr devtrace record -l -o "$dir/t.db" "$dir/clock-static" < <(echo)
+	run -0 --separate-stderr devtrace record -F '*' -o "$dir/t.db" "$dir/clock-static" < <(echo)
+	[ "$(wc -l <<<"$output")" = 2 ]
+}
+
+@test "libcalls: of time and gettimeofday as many as ltrace counts, of programs as Debian has them" {
+	local p name n any=0
+	echo text >"$dir/text"
+	git init -q "$dir/repo"
+	git -C "$dir/repo" -c user.name=n -c user.email=e commit -q --allow-empty -m first
+	for p in "curl -s file://$dir/text" "sqlite3 :memory: .tables" "openssl dgst -sha256 $dir/text" "git --no-pager -C $dir/repo log -1 --oneline"; do
+		# shellcheck disable=SC2086 # words
+		ltrace -c -o "$dir/ltrace" $p >/dev/null
+		# shellcheck disable=SC2086
+		devtrace record -l -o "$dir/t.db" $p >/dev/null
+		while read -r name n; do
+			any=$((any + n))
+			[ "$(count_of "$name")" = "$n" ] || { echo "$p: $name: ltrace $n, devtrace $(count_of "$name")"; return 1; }
+		done < <(awk '$5 == "time" || $5 == "gettimeofday" { print $5, $4 }' "$dir/ltrace")
+	done
+	[ "$any" -gt 0 ]
 }
 
 @test "libcalls: what functions fill in is what the program finds there" {
