@@ -18,12 +18,12 @@ void dt_check_json_note(const char *path, const struct dt_check *c, enum dt_faul
 	dt_object_end();
 }
 
-void dt_check_json_import(const char *path, const char *what)
+void dt_check_json_told(const char *path, const char *what, const char *because)
 {
 	dt_object_begin("note");
 	dt_object_text("file", path);
 	dt_object_text("what", what);
-	dt_object_text("because", "the trace was imported");
+	dt_object_text("because", because);
 	dt_object_end();
 }
 

@@ -5,8 +5,8 @@
 
 #include "analyse/check.h"
 
-/* Prints a note of what an import left out or changed. */
-void dt_check_json_import(const char *path, const char *what);
+/* Prints a note of what an import left out or changed, or an older version did wrong. */
+void dt_check_json_told(const char *path, const char *what, const char *because);
 
 /* Prints a line for each kind of fault. note: they are no faults of this trace, and why not; NULL:
  * they are. */

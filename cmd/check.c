@@ -16,6 +16,7 @@
 #include "sql/writing.h"
 #include "store/budget.h"
 
+#define FIRST "a devtrace of before 2026-11-24 recorded it"
 #define SHORT 1000000 /* records: traces up to this are compared with view and sql without -a */
 
 static const char help[] =
@@ -189,16 +190,42 @@ static void say_import(const char *path, const struct dt_reader *r, bool json)
 		return;
 	dt_format(line, sizeof(line), "imported from %s; cores are not known", from);
 	if (json)
-		dt_check_json_import(path, line);
+		dt_check_json_told(path, line, "the trace was imported");
 	else
 		printf("%s: note: %s\n", path, line);
 	for (; s && *s; s += strcspn(s, "\n"), s += *s == '\n') {
 		dt_format(line, sizeof(line), "in the import %.*s", (int)strcspn(s, "\n"), s);
 		if (json)
-			dt_check_json_import(path, line);
+			dt_check_json_told(path, line, "the trace was imported");
 		else
 			printf("%s: note: %s\n", path, line);
 	}
+}
+
+/* Is the trace of a session of before 2026-11-24? Later ones write a revision, and imported traces
+ * have no policy. */
+static bool is_first(const struct dt_reader *r)
+{
+	return !dt_reader_meta(r, "revision") && dt_reader_meta(r, "policy");
+}
+
+/* Says what the oldest sessions did wrong that is not seen in their traces. */
+static void say_first(const char *path, const struct dt_reader *r, bool json)
+{
+	static const char *const what[] = {
+		"what threads waited for room in the rings is in the times of their calls",
+		"which chosen functions were not hooked is not known, nor from when on each library was "
+		"recorded: calls may be missing that are not counted as lost, of libraries that were "
+		"loaded, of threads that began, and of children that outlived the program",
+		"with -k, system calls of devtrace itself are among those of the program"};
+
+	if (!is_first(r))
+		return;
+	for (size_t i = 0; i < sizeof(what) / sizeof(*what); i++)
+		if (json)
+			dt_check_json_told(path, what[i], FIRST);
+		else
+			printf("%s: note: " FIRST ": %s\n", path, what[i]);
 }
 
 /*
@@ -235,11 +262,8 @@ static void say_known(const char *path, struct dt_reader *r, const struct dt_che
 		printf("%s: an older devtrace recorded it: how long the waits took that it could not tell "
 		       "apart is not known\n",
 		       path);
-	/* later sessions write a revision; imported traces have no policy */
-	if (dt_reader_meta(r, "revision") || !dt_reader_meta(r, "policy"))
-		return;
-	if (f[DT_FAULT_ORDER].n || f[DT_FAULT_BACK].n)
-		printf("%s: a devtrace of before 2026-11-24 recorded it: with -S or -k it put records out "
+	if (is_first(r) && (f[DT_FAULT_ORDER].n || f[DT_FAULT_BACK].n))
+		printf("%s: " FIRST ": with -S or -k it put records out "
 		       "of order, and what reads them leaves some out; record again\n",
 		       path);
 }
@@ -364,8 +388,10 @@ static int check_file(const char *path, const struct check_options *o)
 			      "a traced program has written into the memory of %s", rings);
 	if (!rc)
 		say_imported(path, r, &c, o->json);
-	if (!rc && (o->json || !o->quiet))
+	if (!rc && (o->json || !o->quiet)) {
 		say_import(path, r, o->json);
+		say_first(path, r, o->json);
+	}
 	if (!rc && !o->strict)
 		say_forged(path, r, &c, o);
 	if (o->json) {

@@ -12,6 +12,7 @@
 #include "session/sieve.h"
 #include "session/state.h"
 #include "session/unhooked.h"
+#include "session/unresolved.h"
 #include "symbols/symtab-apart.h"
 
 static void near_events(struct dt_near *near, const struct dt_elf *elf)
@@ -42,6 +43,23 @@ static void say_unmatched(struct dt_session *s, const struct dt_say *say, const 
 	dt_say(say, "no function matches '%s'%s%s", pattern, what, names);
 }
 
+/* Says it if only the resolver of an IFUNC has the name, which can not be followed. */
+static bool say_unresolved(struct dt_session *s, const struct dt_say *say,
+			   const struct dt_pattern *p)
+{
+	bool said = false;
+
+	pthread_mutex_lock(&s->lock);
+	for (struct dt_file *f = s->targets.files.first; f && !said; f = f->next)
+		if ((!p->module || dt_pattern_module(p, dt_file_called(f, p->module))) &&
+		    dt_file_symtab(f) && dt_unresolved(dt_file_symtab(f), p->name)) {
+			dt_unresolved_say(say, f->path, p->name);
+			said = true;
+		}
+	pthread_mutex_unlock(&s->lock);
+	return said;
+}
+
 /* Says which patterns matched nothing; returns whether there was one. yet: recording goes on, and a
  * library that is loaded later may match. */
 static bool unmatched_pattern(struct dt_session *s, const struct dt_say *say, bool yet)
@@ -53,8 +71,9 @@ static bool unmatched_pattern(struct dt_session *s, const struct dt_say *say, bo
 	for (size_t i = 0; i < sel->n; i++) {
 		if (sel->pattern[i].hits || sel->pattern[i].remove || sel->pattern[i].told)
 			continue;
-		say_unmatched(s, say, sel->pattern[i].text,
-			      yet ? " yet, and no event" : ", and no event");
+		if (!say_unresolved(s, say, &sel->pattern[i]))
+			say_unmatched(s, say, sel->pattern[i].text,
+				      yet ? " yet, and no event" : ", and no event");
 		any = true;
 	}
 	return any;
@@ -303,6 +322,32 @@ static void say_vdso(struct dt_session *s, const struct dt_say *say)
 		       names);
 }
 
+/* What dt_unresolved_each() is to say of a file whose functions are imported. */
+struct unresolved {
+	struct dt_session *s;
+	const struct dt_say *say;
+	const struct dt_file *f;
+};
+
+static void say_import(void *ctx, const char *name)
+{
+	struct unresolved *u = ctx;
+
+	if (dt_ranges_import(u->s, name) && dt_unresolved(u->f->symtab, name))
+		dt_unresolved_say(u->say, u->f->path, name);
+}
+
+/* The same of those whose resolvers can not be followed. */
+static void say_imports(struct dt_session *s, const struct dt_say *say)
+{
+	for (const struct dt_file *f = s->targets.files.first; f; f = f->next) {
+		struct unresolved u = {.s = s, .say = say, .f = f};
+
+		if (f->symtab)
+			dt_unresolved_each(f->symtab, say_import, &u);
+	}
+}
+
 /* Says it if the module whose calls of libraries are asked for never came. */
 static bool no_caller(const struct dt_session *s, const struct dt_say *say)
 {
@@ -354,6 +399,7 @@ bool dt_findings_say(struct dt_session *s, bool all, const struct dt_say *say)
 	say_go(s, say);
 	say_unnamed(say);
 	say_vdso(s, say);
+	say_imports(s, say);
 	dt_unhooked_note(s, &u);
 	if (!nothing && (said < u.left_out || !said))
 		say_left_out(&u, all, say);

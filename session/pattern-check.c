@@ -10,6 +10,7 @@
 #include "process/needed.h"
 #include "elf/ifunc.h"
 #include "elf/usdt.h"
+#include "session/unresolved.h"
 
 /* The program, or one of the libraries that it needs. */
 struct file {
@@ -239,6 +240,18 @@ static bool has_no_names(struct file *f)
 	return n == 0;
 }
 
+/* Says it if only the resolver of an IFUNC has the name, which can not be followed. */
+static bool say_unresolved(const struct dt_say *say, struct files *k, const struct dt_pattern *p)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (is_in(&k->file[i], p) && symtab(&k->file[i]) &&
+		    dt_unresolved(k->file[i].symtab, p->name)) {
+			dt_unresolved_say(say, k->file[i].path, p->name);
+			return true;
+		}
+	return false;
+}
+
 static void say_unmatched(const struct dt_say *say, struct files *k, const struct dt_pattern *p,
 			  const char *option, bool certain)
 {
@@ -246,6 +259,8 @@ static void say_unmatched(const struct dt_say *say, struct files *k, const struc
 	bool module = !p->module;
 	struct dt_near near;
 
+	if (!*option && say_unresolved(say, k, p))
+		return;
 	for (size_t i = 0; i < k->n; i++)
 		module = module || is_in(&k->file[i], p) || has_subsystem(&k->file[i], p);
 	dt_near_start(&near, module ? p->text : p->module);

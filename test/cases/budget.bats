@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # --budget. What is right: the program's own counts of its calls.
+load check-traces
 bats_require_minimum_version 1.5.0
 
 setup_file() {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Every trace that a test leaves is checked behind it, in its own folder and, if it is newer than the test,
-# in that of its file. A test that damages one, or makes up what can not have been, says so: unsound NAME...
+# Every trace that a test leaves is checked behind it, in its own folder and, if it is newer than the test before,
+# in those of its file. A test that damages one, or makes up what can not have been, says so: unsound NAME...
 
 unsound() {
 	printf '%s\n' "$@" >>"$BATS_FILE_TMPDIR/unsound.$BATS_TEST_NUMBER"
@@ -11,18 +11,26 @@ is_trace() {
 	[ -s "$1" ] && [ "$(head -c 72 "$1" | tail -c 4 | tr -d '\0')" = dtrc ]
 }
 
+# the folder's traces, of those that all tests of the file share only what is new
+traces_of() {
+	local since=()
+	[ ! -e "$1/.checked" ] || since=(-newer "$1/.checked")
+	# not what is mounted there
+	find "$1" -xdev -name '*.db' -type f "${since[@]}"
+	[ "$1" = "$BATS_TEST_TMPDIR" ] || : >"$1/.checked"
+}
+
 check_traces() {
-	local t failed=0 since=()
-	[ ! -e "${dir-}/.checked" ] || since=(-newer "$dir/.checked")
+	local t failed=0
 	while IFS= read -r t; do
 		is_trace "$t" || continue
 		if grep -sqxF "${t##*/}" "$BATS_FILE_TMPDIR/unsound.$BATS_TEST_NUMBER"; then continue; fi
 		"${DEVTRACE_ROOT:-$BATS_TEST_DIRNAME/../..}/build/devtrace" check -qs "$t" || failed=1
 	done < <(
-		find "$BATS_TEST_TMPDIR" -name '*.db' -type f
-		[ ! -d "${dir-}" ] || find "$dir" -name '*.db' -type f "${since[@]}"
+		traces_of "$BATS_TEST_TMPDIR"
+		traces_of "$BATS_FILE_TMPDIR"
+		[ ! -d "${dir-}" ] || [ "$dir" = "$BATS_FILE_TMPDIR" ] || traces_of "$dir"
 	)
-	[ ! -d "${dir-}" ] || : >"$dir/.checked"
 	return "$failed"
 }
 

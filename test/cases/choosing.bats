@@ -59,6 +59,7 @@ teardown_file() {
 teardown() {
 	[ -z "$to" ] || exec {to}>&-
 	[ -z "$session" ] || wait $session || true
+	check_traces
 }
 
 # begin [OPTION...]: a session `live', which writes p.db, of a program that waits for its phases

@@ -226,6 +226,59 @@ counted() {
 	[ "$("$dt" sql -n now.db "SELECT count(*) FROM calls WHERE function = 'time'")" = 0 ]
 }
 
+# A resolver that devtrace can not follow: the address that it returns stands nowhere, it is reckoned.
+@test "a name that only the resolver of an IFUNC has, which can not be followed: it is said, nothing is counted" {
+	cat >riddle.S <<-'S'
+			.globl	f
+			.type	f, @gnu_indirect_function
+		f:	call	1f
+		1:	pop	%rax
+			mov	$(target - 1b) + 0x5a5a5a, %ecx
+			sub	$0x5a5a5a, %ecx
+			add	%rcx, %rax
+			ret
+			.size	f, . - f
+			.p2align 4
+			.type	target, @function
+		target:	lea	1(%rdi), %eax
+			nopl	0(%rax,%rax,1)
+			ret
+			.size	target, . - target
+			.section .note.GNU-stack, "", @progbits
+	S
+	echo 'int f(int), rand(void); int main(void) { int s = 0; rand(); for (int i = 0; i < 1000; i++) s = f(s); return s == 1000 ? 5 : 1; }' >riddles.c
+	gcc -shared -o libriddle.so riddle.S
+	gcc -O1 -o riddles riddles.c ./libriddle.so
+	said="/libriddle.so: calls of f are not recorded: which function it is, is chosen when the program begins (IFUNC), and the code that chooses, 'f.resolver', does not show which there are"
+	for pattern in libriddle.so:f '*:f' f; do
+		# nothing else was asked for: the program is not run
+		rm -f t.db
+		run "$dt" record -o t.db -F "$pattern" ./riddles
+		[ "$status" = 1 ]
+		one_line "$said"
+		[ ! -e t.db ]
+	done
+	# with other functions it runs, and calls of f are those of nothing else
+	run "$dt" record -o t.db -F libriddle.so:f -F main ./riddles
+	[ "$status" = 5 ]
+	one_line "$said"
+	[ "$("$dt" sql -n t.db "SELECT function, count(*) FROM calls GROUP BY 1 ORDER BY 1" | xargs)" = 'main 1' ]
+	# who asks for all of the library's functions has those that were called, by their own names
+	"$dt" record -o t.db -F 'libriddle.so:*' ./riddles || [ $? = 5 ]
+	counted t.db target 1000
+	# the calls that the program makes of its libraries
+	run "$dt" record -l -o t.db ./riddles
+	[ "$status" = 5 ]
+	one_line "$said"
+	[ "$("$dt" sql -n t.db "SELECT function, count(*) FROM calls GROUP BY 1 ORDER BY 1" | xargs)" = 'rand 1' ]
+	# what is not known before it runs
+	rm t.db
+	run "$dt" record -f -o t.db -F f sh -c ./riddles
+	[ "$status" = 5 ]
+	one_line "$said"
+	[ "$("$dt" sql -n t.db "SELECT count(*) FROM calls")" = 0 ]
+}
+
 @test "functions that a static program chooses when it begins: by their names" {
 	gcc -O1 -g -fno-builtin -static -o chosen-static "$root/test/counted/chosen.c" -lm
 	for f in strlen memcpy expf own; do

@@ -16,6 +16,7 @@ setup_file() {
 
 teardown() {
 	[ -z "${recorder-}" ] || kill "$recorder" 2>/dev/null || true
+	check_traces
 }
 
 # python SCRIPT ARGUMENT...: with what has been installed, and nothing else of the tree

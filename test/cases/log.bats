@@ -58,6 +58,7 @@ teardown() {
 	devtrace ctl -s kept quit >/dev/null 2>&1 || true
 	[ -z "$program" ] || wait $program || true
 	[ -z "$mounted" ] || fusermount3 -u "$mounted" || umount "$mounted"
+	check_traces
 }
 
 # begin [OPTION...]: the program, and a session `kept' of it

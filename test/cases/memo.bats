@@ -28,6 +28,7 @@ setup() {
 }
 
 teardown() {
+	check_traces
 	cd /
 	rm -rf "$dir"
 }

@@ -36,3 +36,48 @@ setup() {
 	"$dt" check -q joined.db
 	"$dt" sql -n joined.db "SELECT text FROM calls WHERE function = 'strcmp' ORDER BY begin" | sed -E 's/.*s1="(.*)", s2=.*/\1/' | diff got -
 }
+
+# older/3744d3d.db.xz is `record -b 64K -F main -F leaf', and older/3744d3d-switches.db.xz on one core
+# `record -S -F main -F leaf -F run', both by revision 3744d3d, of programs that call leaf 3,000 and, in three
+# threads, 3 * 4,800 times; the first printed 13495500, the sum of what leaf returned.
+@test "older: of a trace of revision 3744d3d check names what that version is known to have done wrong" {
+	xz -dc "$root/test/cases/older/3744d3d.db.xz" >old.db
+	# rings of 1,024 records: the program waited for room, and it is in the times
+	[ "$("$dt" sql -n old.db "SELECT count(*) || ' ' || sum(result) FROM calls WHERE function = 'leaf'")" = '3000 13495500' ]
+	"$dt" report old.db >report
+	[ "$(awk '$NF == "leaf" { print $5 }' report)" = 3000 ] || { cat report; false; }
+	"$dt" check old.db >said
+	[ "$(grep -c ': note: a devtrace of before 2026-11-24 recorded it: ' said)" = 3 ]
+	grep -q 'waited for room in the rings is in the times of their calls$' said
+	grep -q 'which chosen functions were not hooked is not known, .* calls may be missing that are not counted as lost' said
+	grep -q '^old.db: sound: 6002 records in 1 chunk, 0 lost$' said
+	"$dt" check --json old.db >said
+	[ "$(grep -c '"type": *"note".*"because": *"a devtrace of before 2026-11-24 recorded it"' said)" = 3 ]
+	# nothing of it is a fault, nor said of a trace of now
+	run "$dt" check -qs old.db
+	[ "$status" = 0 ]
+	[ -z "$output" ]
+	"$dt" record -o now.db -F 'plain:fib' ./plain 5 >out || [ $? = 3 ]
+	"$dt" check now.db >said
+	[ -s said ]
+	run grep 'a devtrace of' said
+	[ "$status" = 1 ]
+}
+
+@test "older: with -S revision 3744d3d put records out of order: check names it, report refuses" {
+	xz -dc "$root/test/cases/older/3744d3d-switches.db.xz" >old.db
+	unsound old.db
+	# each record is read: as many as the program made
+	[ "$("$dt" sql --csv --no-header old.db "SELECT kind, count(*) FROM records WHERE function = 'leaf' GROUP BY 1 ORDER BY 1" | tr -d '\r')" = 'E,14400
+X,14400' ]
+	run "$dt" check old.db
+	[ "$status" = 1 ]
+	[[ $output == *"old.db: "*" records are earlier than one before them on their core; the first: record "*" of core 0, "* ]]
+	[[ $output == *"old.db: a devtrace of before 2026-11-24 recorded it: with -S or -k it put records out of order, and what reads them leaves some out; record again"* ]]
+	[[ $output == *"old.db: not sound" ]]
+	run "$dt" report old.db
+	[ "$status" = 1 ]
+	one_line 'the trace does not add up' 'earlier than ones before them of their threads' --anyway
+	"$dt" report --anyway old.db >report
+	grep -q ' leaf$' report
+}

@@ -247,6 +247,27 @@ has_records() {
 	[ -z "$output" ]
 }
 
+# by_attach OPTION...: attaches to ./waiting, has it call everything once; the file said has what is said, but for how long the
+# attach took, which is said on a busy machine
+by_attach() {
+	local line tracer i
+	coproc { exec ./waiting 3>&-; }
+	pid=$COPROC_PID
+	exec {from}<&"${COPROC[0]}" {to}>&"${COPROC[1]}"
+	read -r line <&"$from"
+	XDG_RUNTIME_DIR=$dir timeout 60 "$dt" attach -s waiting -o t.db "$@" "$pid" >said 2>&1 3>&- &
+	tracer=$!
+	for i in $(seq 1000); do
+		XDG_RUNTIME_DIR=$dir "$dt" ctl -s waiting >/dev/null 2>&1 && break
+		sleep 0.02
+	done
+	echo >&"$to"
+	read -r line <&"$from"
+	exec {to}>&- {COPROC[1]}>&- {from}<&-
+	wait "$tracer"
+	sed -i '/ is recorded completely from /d' said
+}
+
 @test "what was chosen and is not hooked is said, is in the file, and is said of its callers" {
 	# leaf and g have no room for a jump: they are their own neighbours; big has
 	cat >tight.S <<-'S'
@@ -297,6 +318,34 @@ has_records() {
 	# one that was asked for by its name is said with the reason, and not twice
 	run "$dt" record -o t.db -F leaf -F main ./tight
 	one_line "leaf is not recorded: "
+	# the same by attach: the functions are those of the other program, and its main
+	cat >waiting.c <<-'C'
+		#include <stdio.h>
+		int loop(void);
+		int main(void)
+		{
+			puts("ready");
+			fflush(stdout);
+			while (getchar() == '\n') {
+				loop();
+				puts("done");
+				fflush(stdout);
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -Dmain=loop -c -o loop.o tight.S
+	gcc -O1 -o waiting waiting.c loop.o
+	by_attach
+	[ "$(wc -l <said)" = 1 ] || { cat said; false; }
+	grep -q "^devtrace: 5 functions chosen, 3 hooked, 2 not: leaf, g ('devtrace list -v $dir/waiting' says why)$" said
+	[ "$(sqlite3 t.db "SELECT group_concat(name || ' ' || (reason <> '')) FROM unhooked")" = 'leaf 1,g 1' ]
+	[ "$("$dt" sql -n t.db "SELECT function, count(*) FROM calls WHERE function <> 'main' GROUP BY 1 ORDER BY 1" | xargs)" = 'big 3 loop 1' ]
+	by_attach -F leaf -F loop
+	[ "$(wc -l <said)" = 1 ] || { cat said; false; }
+	grep -q '/waiting: leaf is not recorded: ' said
+	by_attach -F loop -F big
+	[ ! -s said ] || { cat said; false; }
 	# all are hooked: nothing
 	run "$dt" record -o t.db -F main -F big ./tight
 	[ -z "$output" ]

@@ -19,6 +19,7 @@ setup() {
 
 teardown() {
 	[ -z "$pid" ] || kill "$pid" 2>/dev/null || true
+	check_traces
 	cd /
 	rm -rf "$dir"
 }
@@ -59,6 +60,8 @@ plans() {
 	"$dt" record -o a.db -F 'bash:*' bash work.sh >out 2>/dev/null
 	diff alone out
 	[ "$(plans)" = 1 ]
+	# while the plan is made nothing runs unrecorded
+	diff <(counts none.db) <(counts a.db)
 	before=$(stat -c '%i %s %Y' cache/*.plan)
 	for i in 1 2 3; do
 		strace -o log -e trace=openat "$dt" record -o b.db -F 'bash:*' bash work.sh >out 2>/dev/null

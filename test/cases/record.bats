@@ -273,6 +273,23 @@ load wait
 	[[ $output == *"n:i4@0"* ]]
 }
 
+@test "list: known functions are as much of the code as readelf and objdump say" {
+	# code of no function: no symbol, no unwind table, and nothing leads to it
+	for n in 3 30 300; do
+		cat >"$dir/part.c" <<-C
+			__attribute__((noipa)) int f(int n) { return n + 1; }
+			__asm__(".text\\n.p2align 4\\n.rept $n\\npush %rax\\nlea 8(%rdi,%rsi,4), %rax\\nnopw 0(%rax,%rax,1)\\n.endr\\nint3\\njmp *%rax\\n.p2align 4\\n");
+			int main(int argc, char **argv) { return f(argc) * f(f(argc)); }
+		C
+		gcc -O1 -fno-toplevel-reorder -o "$dir/part" "$dir/part.c"
+		"$dt" list "$dir/part" 2>&1 | sed -n 's/.*known functions are \(.*\) % of the code$/\1/p'
+		"$root/test/cases/share.py" "$dir/part" >>"$dir/shares"
+	done >"$dir/said"
+	diff "$dir/shares" "$dir/said"
+	# from nearly everything to less than a fifth
+	awk '{ n[NR] = $1 } END { exit !(NR == 3 && n[1] > 90 && n[2] > 50 && n[2] < 80 && n[3] < 20) }' "$dir/said"
+}
+
 @test "list: a program without sleds: how each function is hooked, or why not" {
 	"$dt" list "$dir/plain" >"$dir/out" 2>"$dir/err"
 	grep -qx plain:fib "$dir/out"

@@ -8,6 +8,7 @@ setup() {
 }
 
 teardown() {
+	check_traces
 	rm -rf "$dir"
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Several sessions that record the kernel at once, of one program: each has exactly its own choice, whatever becomes of
 # the others. The program's own numbers say how much that is.
+load check-traces
 
 setup() {
 	build=${DEVTRACE_BUILD:-$BATS_TEST_DIRNAME/../../build}
@@ -58,6 +59,7 @@ setup() {
 
 teardown() {
 	for p in $all; do kill -9 "$p" 2>/dev/null || true; done
+	check_traces
 }
 
 # records FILE FUNCTION: how many entries and exits of 3 bytes, or without arguments

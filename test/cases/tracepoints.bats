@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The kernel's own tracepoints on this machine's kernel: a line for a hit, with all its fields and the words that
 # ftrace prints, compared field by field with ftrace's own lines of the same hits.
+load check-traces
 
 setup_file() {
 	# ftrace's own folder, also where nobody has mounted it
@@ -24,6 +25,7 @@ setup() {
 
 teardown() {
 	[ ! -d "$K" ] || rmdir "$K"
+	check_traces
 }
 
 # recorded: one run of a program, by ftrace and by devtrace. The calls of sched_get_priority_max(77) say where to begin and where to end.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Memory and processor time of traced processes over time: against what a program says of itself.
 
+load check-traces
 bats_require_minimum_version 1.5.0
 
 setup_file() {

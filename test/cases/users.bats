@@ -31,6 +31,7 @@ teardown() {
 	for p in $(pgrep -u dtuser -x work) $(pgrep -u dtuser2 -x work); do
 		[ "$(readlink "/proc/$p/exe")" != "$dir/work" ] || kill "$p"
 	done
+	check_traces
 	cd /
 	rm -rf "$dir"
 }

@@ -15,6 +15,7 @@ document.py finds them. Each document has one bash, in an empty folder; what a u
     what the document says.
   <!-- run ... -->: what is run beforehand; it ends with 0.
 """
+import glob
 import os
 import re
 import signal
@@ -28,6 +29,7 @@ TIME = 120  # seconds for a command
 PREPARING = 900  # for what is run beforehand, which may build a program
 MARK = "status-of-the-command"
 BEFOREHAND = "prepare() {"
+DEVTRACE = os.path.join(os.environ.get("DEVTRACE_ROOT", "."), "build/devtrace")
 ORDINARY = ("start.md", "answers.md", "language.md")  # root runs their commands as nobody
 
 
@@ -66,8 +68,7 @@ def ordinary(path):
     who = {"user": 65534, "group": 65534, "extra_groups": []}
     if os.geteuid() != 0 or os.path.basename(path) not in ORDINARY:
         return {}
-    devtrace = os.path.join(os.environ.get("DEVTRACE_ROOT", "."), "build/devtrace")
-    return who if subprocess.run(["test", "-x", devtrace], cwd="/", check=False, **who).returncode == 0 else {}
+    return who if subprocess.run(["test", "-x", DEVTRACE], cwd="/", check=False, **who).returncode == 0 else {}
 
 
 class Shell:
@@ -128,6 +129,20 @@ def name_of(command):
     return lines[0] if lines[0] != BEFOREHAND else f"(beforehand) {lines[1]}"
 
 
+def unsound(folder):
+    """How many traces the commands of a document have left, and what `check' says of those that are not sound."""
+    traces, said = 0, []
+    for path in glob.glob(folder + "/**/*.db", recursive=True):
+        with open(path, "rb") as f:
+            if f.read(72)[68:].strip(b"\0") != b"dtrc":
+                continue
+        traces += 1
+        p = subprocess.run([DEVTRACE, "check", "-qs", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if p.returncode != 0:
+            said += [path, *p.stdout.decode("utf-8", "replace").splitlines()]
+    return traces, said
+
+
 def main():
     failed = n = 0
     for path in sys.argv[1:]:
@@ -147,6 +162,12 @@ def main():
                           f"# not printed: {missing}")
                     print("\n".join("# " + line for line in out[:20]), flush=True)
             shell.end()
+            traces, said = unsound(folder)
+            if traces:
+                n += 1
+                failed += bool(said)
+                print(f"{'not ok' if said else 'ok'} {n} - {os.path.basename(path)}: the {traces} traces that it leaves are sound")
+                print("".join(f"# {line}\n" for line in said), end="", flush=True)
     print(f"1..{n}")
     return failed > 0
 

@@ -47,6 +47,11 @@ def calls(path, names, file):
     p = subprocess.run([devtrace, "sql", "--csv", "--no-header", file, "SELECT function, CASE ended WHEN 'returned' THEN "
                         "'left' WHEN 'tail' THEN 'left' ELSE ended END, count(*) FROM calls GROUP BY 1, 2"],
                        stdout=subprocess.PIPE, text=True)
+    # where nothing was recorded there is no trace
+    if os.path.exists(file):
+        said = subprocess.run([devtrace, "check", "-qs", file], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if said.returncode:
+            sys.exit(f"{os.path.basename(path)}: its trace is not sound: {said.stdout}")
     out = collections.Counter()
     for line in p.stdout.splitlines():
         function, ended, n = line.strip().rsplit(",", 2)

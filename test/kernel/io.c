@@ -2,7 +2,8 @@
 /*
  * What the tests record together with the kernel: a client asks a server, over a pipe, for a sum;
  * or, with a file's name, reads and writes at places in that file; or calls a function in a loop;
- * or (exec PROGRAM) becomes another one; or (busy N FILE) reads a byte N times, once there is FILE.
+ * or (exec PROGRAM) becomes another one; or (busy N FILE) reads a byte N times, once there is FILE;
+ * or (steps N M) calls a function N times, and reads a byte at each Mth call.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -78,9 +79,23 @@ static int busy(long n, const char *path)
 	return 0;
 }
 
+static int steps(long n, long m)
+{
+	char c;
+	int fd = open("/proc/self/exe", O_RDONLY);
+
+	for (long i = 0; i < n; i++)
+		if (step(i) != i + 1 || (i % m == 0 && pread(fd, &c, 1, 0) != 1))
+			return 1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pid_t server;
+
+	if (argc > 3 && strcmp(argv[1], "steps") == 0)
+		return steps(atol(argv[2]), atol(argv[3]));
 
 	if (argc > 3 && strcmp(argv[1], "busy") == 0)
 		return busy(atol(argv[2]), argv[3]);

@@ -159,10 +159,10 @@ await test("an arrow goes from where a message was sent, in the colour of its ki
 await test("what ends a call, and what is not known of it, is seen at its bar", async () => {
 	const got = await page.evaluate(async () => {
 		const { paint, style_of, left, row } = await import("./draw.js"), { Svg } = await import("./svg.js"), style = style_of();
-		const of = async (flags, kind = "thread", count = 1) => {
+		const of = async (flags, kind = "thread", count = 1, end = 600) => {
 			const track = {kind, id: 7, track: 1, name: "t", y: 100, height: row, shown: 1, depths: 1};
 			const state = {from: 0, to: 1000, length: 1000, ns_per_tick: 1, tracks: [track], losses: [], pauses: [], held: [], found: new Set(), hidden: new Set(), marks: [], arrows: [],
-				bars: new Map([[1, await window.made(1, [{begin: 400, end: 600, flags, what: 3, count}])]]), pid_of: x => x, thread_name: () => ""};
+				bars: new Map([[1, await window.made(1, [{begin: 400, end, flags, what: 3, count}])]]), pid_of: x => x, thread_name: () => ""};
 			const svg = new Svg(left + 1000, 300);
 			paint(svg, left + 1000, 300, state, 0, () => {});
 			const doc = new DOMParser().parseFromString(svg.text(), "image/svg+xml"), near = e => Number(e.getAttribute("y")) > 100 && Number(e.getAttribute("y")) < 100 + row;
@@ -172,12 +172,89 @@ await test("what ends a call, and what is not known of it, is seen at its bar", 
 		};
 		const foot = `${left + 400} ${100 + row - 4} 200 3 dim`, x = left + 600;
 		return {left, plain: await of(0), want: foot, loss: await of(64), paused: await of(8192), both: await of(64 | 8192), other: await of(4096 | 128 | 32 | 16 | 8 | 4), core: await of(64, "core"),
-			tail: [await of(2), `;M${x} 100L${x - 5} ${100 + row - 1}L${x} ${100 + row - 1}z`], unwound: [await of(1), `;M${x} 100L${x - 6} 100L${x} 106z`], many: await of(3, "thread", 5)};
+			tail: [await of(2), `;M${x} 100L${x - 5} ${100 + row - 1}L${x} ${100 + row - 1}z`], unwound: [await of(1), `;M${x} 100L${x - 6} 100L${x} 106z`], many: await of(3, "thread", 5),
+			edge: await of(1, "thread", 1, 1000), beyond: [await of(1, "thread", 1, 1001), await of(2, "thread", 1, 1500)]};
 	});
 	is([got.plain, got.other, got.core, got.many], [";", ";", ";", ";"], "bars without marks");
 	is([got.loss, got.paused, got.both], Array(3).fill(got.want + ";"), "a foot");
 	is(got.tail[0], got.tail[1], "a tail call");
 	is(got.unwound[0], got.unwound[1], "an unwound one");
+	is(got.edge, `;M${got.left + 1000} 100L${got.left + 994} 100L${got.left + 1000} 106z`, "one that ends at the right edge");
+	is(got.beyond, [";", ";"], "of what goes on at the right edge the end is not drawn");
+});
+
+await test("a time in which a thread waited for devtrace is a grey span on its track, by its share", async () => {
+	const got = await page.evaluate(async () => {
+		const { paint, style_of, left, row } = await import("./draw.js"), { Svg } = await import("./svg.js"), style = style_of();
+		const of = async (held, end = 1000) => {
+			const track = {kind: "thread", id: 7, track: 1, name: "t", y: 100, height: 2 * row, shown: 2, depths: 2};
+			const state = {from: 0, to: end, length: 1000, ns_per_tick: 1, tracks: [track], losses: [], pauses: [], held, found: new Set(), hidden: new Set(), marks: [], arrows: [],
+				bars: new Map([[1, await window.made(1, [])]]), pid_of: x => x, thread_name: () => ""};
+			const svg = new Svg(left + 1000, 300);
+			paint(svg, left + 1000, 300, state, 0, () => {});
+			const doc = new DOMParser().parseFromString(svg.text(), "image/svg+xml");
+			const spans = [...doc.querySelectorAll("rect")].filter(e => e.getAttribute("y") === "100").map(e => ["x", "width", "height", "opacity"].map(k => e.getAttribute(k)).join(" ") + (e.getAttribute("fill") === style.dim ? "" : " not grey"));
+			return spans.join("; ") + ";" + [...doc.querySelectorAll("text")].filter(e => /waiting/.test(e.textContent)).map(e => " " + e.textContent + " at " + e.getAttribute("x")).join();
+		};
+		return {left, high: 2 * row, whole: await of([[7, 100, 300, 200, 1]]), half: await of([[7, 100, 300, 100, 3]]), part: await of([[7, 600, 900, 300, 1]], 500), cut: await of([[7, 450, 900, 450, 1]], 500), other: await of([[8, 100, 300, 200, 1]]),
+			two: await of([[7, 10, 20, 10, 1], [7, 30, 32, 2, 1]])};
+	});
+	const span = (x, width, opacity) => `${got.left + x} ${width} ${got.high} ${opacity}`;
+	is(got.whole, span(100, 200, 0.55) + "; waiting for devtrace at " + (got.left + 104), "all of the time");
+	is(got.half, span(100, 200, 0.28) + "; waiting for devtrace at " + (got.left + 104), "half of it");
+	is(got.cut, span(900, 100, 0.55) + ";", "one that goes on at the right edge");
+	is(got.two, span(10, 10, 0.55) + "; " + span(30, 2, 0.55) + ";", "two");
+	is([got.part, got.other], [";", ";"], "out of the picture, and of another thread");
+});
+
+await test("the scale of an event's values is drawn where its track is, not over the names", async () => {
+	const got = await page.evaluate(async () => {
+		const { paint, left, row, top } = await import("./draw.js"), { Svg } = await import("./svg.js");
+		const of = async (y, pinned) => {
+			const track = {kind: "event", id: 7, track: 1, name: "the name", y, height: 2 * row, shown: 1, depths: 1};
+			const state = {from: 0, to: 1000, length: 1000, ns_per_tick: 1, tracks: [track], losses: [], pauses: [], held: [], found: new Set(), hidden: new Set(), marks: [], arrows: [], pinned,
+				bars: new Map([[1, await window.made(1, [{begin: 10, end: 10, busy: 123, high: 123, what: 1}, {begin: 500, end: 500, busy: 98765, high: 98765, what: 1}])]]), pid_of: x => x, thread_name: () => ""};
+			const svg = new Svg(left + 1000, 300);
+			paint(svg, left + 1000, 300, state, 0, () => {});
+			const doc = new DOMParser().parseFromString(svg.text(), "image/svg+xml"), out = [];
+			for (const e of doc.querySelectorAll("text")) {
+				if (!/^(123|98765|the name)$/.test(e.textContent)) continue;
+				// the rectangle that it is cut to: "Mx yhWvHh-Wz"
+				const id = e.closest("g[clip-path]").getAttribute("clip-path").slice(5, -1), [, x, y, w, h] = doc.getElementById(id).firstChild.getAttribute("d").match(/^M(\S+) (\S+)h(\S+)v(\S+)h/).map(Number);
+				const at = Number(e.getAttribute("x"));
+				out.push([e.textContent, at >= x && at + 6.4 * e.textContent.length <= x + w, [x, y, w, h].join(" ")]);
+			}
+			return out;
+		};
+		return {left, top, plain: await of(100), below: await of(60, 80)};
+	});
+	const area = upper => `${got.left} ${upper} 1000 ${300 - upper}`;
+	is(got.plain, [["98765", true, area(got.top)], ["123", true, area(got.top)], ["the name", true, `0 ${got.top} ${got.left - 6} 300`]], "inside what they are cut to");
+	is(got.below.map(x => x[2]), [area(80), area(80), `0 80 ${got.left - 6} 300`], "below what is pinned");
+});
+
+await test("a name with spaces shows only that one, and again all", async () => {
+	const name = 'ns::f<a, b>(char const*, int*) "x" [1]';
+	await page.evaluate(name => {
+		window.real_fetch = window.fetch;
+		// the table is made up, all else is the trace's
+		window.fetch = async path => /get\/range/.test(path) ? new Response(JSON.stringify({functions: [{name, module: "m", calls: 3, total: 9, self: 9, mean: 3, min: 3, p50: 3, p99: 3, max: 3}], tracks: []})) : window.real_fetch(path);
+	}, name);
+	const press = async () => {
+		await page.evaluate(async () => { const { panel } = await import("./panel.js"), { state } = await import("./main.js"); state.selection = [1, 2]; state.tab = ""; await panel.open("functions"); });
+		await page.waitForFunction(name => [...document.querySelectorAll("#table tbody button")].some(b => b.textContent === name), name);
+		await page.evaluate(name => [...document.querySelectorAll("#table tbody button")].find(b => b.textContent === name).click(), name);
+		await settle(page);
+		return page.evaluate(async () => (await import("./main.js")).state.filter);
+	};
+	const first = await press(), again = await press();
+	await page.evaluate(async () => { const { filter_by } = await import("./main.js"); await filter_by("core:0"); });
+	await settle(page);
+	const beside = await press(), left = await press();
+	await page.evaluate(async () => { window.fetch = window.real_fetch; const { filter_by, state } = await import("./main.js"); state.selection = null; await filter_by(""); });
+	await settle(page);
+	is(first, '"function:ns::f<a, b>(char const\\*, int\\*) ?x? \\[1\\]"', "only that");
+	is([again, beside, left], ["", "core:0 " + first, "core:0"], "and again");
 });
 
 await test("the search steps to the next call and to the one before, none passed over", async () => {

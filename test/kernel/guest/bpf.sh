@@ -131,6 +131,7 @@ case_check_bpf_records_everybody() {
 	kill -9 $p
 	wait $p || true
 	while [ "$(hooked)" != 0 ]; do sleep 0.05; done
+	sound /tmp/a.db
 	rm -f /tmp/a.db
 	load
 }

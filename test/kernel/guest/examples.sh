@@ -40,7 +40,6 @@ case_check_111_one_request_through_client_kernel_and_server() {
 		AND answered.f = 'pipe_write' AND answered.t = taken.t AND answered.b > taken.e
 		AND got.f = 'pipe_read' AND got.t = ask.t AND got.e > answered.b AND got.e < ask.e)" >/tmp/asked
 	is "$(cat /tmp/asked)" 3
-	rm /tmp/request.db
 }
 
 case_check_example_figures_2_and_3_of_the_paper() {

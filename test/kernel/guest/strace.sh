@@ -3,6 +3,7 @@
 
 # attach_all: all system calls of all processes are recorded, by the process $p, when it returns
 attach_all() {
+	sound /tmp/s.db
 	rm -f /tmp/s.db
 	devtrace attach -A 'syscall:*' -o /tmp/s.db 2>/tmp/err &
 	p=$!
