@@ -263,7 +263,8 @@ static void test_refused(void **state)
 #define WITH(...) &(struct dt_options){.output = "t.db", .policy = DT_WAIT, __VA_ARGS__}
 	refused(&(struct dt_options){.output = "t.db", .policy = DT_WAIT}, NULL);
 	refused(&(struct dt_options){.output = NULL}, "a session without a file (-o): the file is");
-	refused(&(struct dt_options){.output = "t.db", .policy = DT_OVERWRITE}, "-p overwrite: records are read at the end");
+	refused(&(struct dt_options){.output = "t.db", .policy = DT_OVERWRITE},
+		"-p overwrite: records are read at the end");
 	refused(WITH(.libcalls = "*"), "-l or --failed: only functions of programs");
 	refused(WITH(.sockets = true), "--sockets: only functions of programs");
 	refused(WITH(.kernel = true), "-k: only functions of programs");
