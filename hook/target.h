@@ -77,6 +77,7 @@ struct dt_target {
 	 * before it was traced */
 	uint64_t taken, taken_before;
 	bool taken_known, taken_last; /* it has been looked at; and once more after its end */
+	bool taken_up;		      /* its parent has waited for it, and counts what it took */
 	uint64_t stop_ns;	      /* longest time for which we have stopped its threads */
 	uint64_t switch_ns;	      /* how long the dt_target_switch() of most sites took */
 	size_t switched;	      /* how many sites that was */

@@ -376,8 +376,10 @@ static uint64_t processor_time(struct dt_session *s)
 			t->taken_before = t->forked || dt_status_made(t->pid) >= s->made ? 0 : now;
 		t->taken_known = t->taken_known || now;
 		t->taken = now > t->taken ? now : t->taken;
-		/* what a child took that has been waited for is counted by its parent */
-		if (t->taken_known && !(t->ended && !now && has_live_parent(s, t)))
+		/* what a child took that has been waited for is counted by its parent, and by that
+		 * one's when it has ended, too */
+		t->taken_up = t->taken_up || (t->ended && !now && has_live_parent(s, t));
+		if (t->taken_known && !t->taken_up)
 			all += t->taken - t->taken_before;
 	}
 	return all;

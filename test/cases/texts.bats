@@ -452,3 +452,39 @@ faults() {
 	ns=$("$dt" sql -n w.db "SELECT duration FROM calls WHERE function = 'read'")
 	[ "${ns%.*}" -gt 90000000 ] || { echo "$ns ns"; return 1; }
 }
+
+@test "texts: what is known only at a call's end, of a call that has others in it: against the program's own output" {
+	cd "$dir"
+	cat >nested.c <<-'C'
+		#include <stdio.h>
+		int main(void)
+		{
+			char line[64];
+			FILE *f = fopen("lines", "r");
+			while (fgets(line, sizeof(line), f))
+				fputs(line, stdout);
+			return 0;
+		}
+	C
+	gcc -O1 -o nested nested.c
+	seq -f '%g words' 100 104 >lines
+	"$dt" record -A 'libc.so.6:fgets' -A 'libc.so.6:read' -o nested.db ./nested >printed
+	diff lines printed
+	# as JSON each call has its text, whatever was in it; the first one has the call of read
+	cat >nested.py <<-'P'
+		import json, sys
+		calls = [json.loads(line) for line in sys.stdin]
+		calls = sorted((c for c in calls if c['type'] == 'call'), key=lambda c: c['id'])
+		fgets = [c for c in calls if c['function'] == 'fgets']
+		assert any(c['parent'] == fgets[0]['id'] for c in calls if c['function'] == 'read'), calls
+		for c in fgets[:-1]:
+		    sys.stdout.write(json.loads(c['arguments'][0]['text']))
+	P
+	"$dt" calls --json nested.db | python3 nested.py >seen
+	diff printed seen
+	# as text its line has been written by then
+	"$dt" calls nested.db >text
+	[ "$(grep -cE '^ +fgets\(s=0x[0-9a-f]+, .*\{$' text)" -ge 1 ]
+	[ "$(grep -A 2 -m 1 '{$' text | tail -n 1 | tr -s ' ')" = ' * s="100 words\n"' ]
+	[ "$(grep -cE 'fgets\(s="10[1-4] words.n"' text)" = 4 ]
+}

@@ -29,6 +29,10 @@ struct made {
 	uint32_t tid, function, depth;
 	int64_t parent; /* index; -1: none */
 	uint64_t begin, end, argument, result;
+	uint64_t left;	/* when its exit was recorded: as it ended, or at a tail jump */
+	uint32_t level; /* of the stack */
+	bool jumped_to; /* by its parent, with which it ends */
+	size_t group;	/* calls of which all are kept if one is wanted; 0: it is not kept */
 };
 
 static struct made call[MOST];
@@ -46,7 +50,7 @@ static uint32_t any(uint32_t n)
 	return (uint32_t)(seed >> 33) % n;
 }
 
-/* pc: the function's page, and in it 5 for its entry, 6 for its exit. */
+/* pc: the function's page, and in it 5 for its entry, 6 for its exit, 7 for one by a jump. */
 static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *row)
 {
 	uint64_t function = (r->pc - BASE) / 0x1000;
@@ -59,28 +63,63 @@ static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *r
 
 	snprintf(name, sizeof(name), "f%u", (unsigned)function);
 	row->function = dt_store_function(session.store, &f, NULL);
-	row->kind = r->kind == DT_ENTRY ? DT_SITE_ENTRY : DT_SITE_RETURN;
+	row->kind = r->kind == DT_ENTRY ? DT_SITE_ENTRY
+		    : r->pc % 16 == 7	? DT_SITE_TAIL
+					: DT_SITE_RETURN;
 	row->values = 1;
 	dt_sieve_function(session.sieve, row->function, &f);
 }
 
 /* ---- making calls ---- */
 
-static void put(unsigned core, uint32_t tid, uint8_t kind, const struct made *c, uint64_t ticks,
+/* at: where in the function, as describe() knows it */
+static void put(unsigned core, uint32_t tid, unsigned at, const struct made *c, uint64_t ticks,
 		uint64_t value)
 {
 	of_core[core][records[core]++] = (struct dt_record){
 		.ticks = ticks,
-		.pc = BASE + 0x1000u * c->function + (kind == DT_ENTRY ? 5 : 6),
+		.pc = BASE + 0x1000u * c->function + at,
 		.tid = tid,
-		.kind = kind,
+		.kind = at == 5 ? DT_ENTRY : DT_EXIT,
 		.flags = 1,
-		.sp = 0x7fff00000000u + tid * 0x10000000ull - 64 * (c->depth + 1),
+		.sp = 0x7fff00000000u + tid * 0x10000000ull - 64 * (c->level + 1),
 		.value = {value}};
 }
 
-/* Makes n calls of all threads, each ticking some ten times; every record has its own tick. */
-static void make_calls(size_t n)
+static void begin_call(uint32_t t, int64_t parent, bool jumped_to, uint64_t now)
+{
+	struct made *c = &call[calls];
+
+	*c = (struct made){.tid = 100 + t,
+			   .function = any(FUNCTIONS),
+			   .depth = parent < 0 ? 0 : call[parent].depth + 1,
+			   .level = parent < 0 ? 0 : call[parent].level + !jumped_to,
+			   .parent = parent,
+			   .jumped_to = jumped_to,
+			   .begin = now,
+			   .argument = any(10)};
+	put(any(CORES), 100 + t, 5, c, now, c->argument);
+	calls++;
+}
+
+/* Ends a call, and those that have jumped to it. Returns the index of their caller. */
+static int64_t end_call(uint32_t t, int64_t at, uint64_t now)
+{
+	uint64_t result = any(10) - 3ull;
+
+	put(any(CORES), 100 + t, 6, &call[at], now, result);
+	call[at].left = now;
+	for (bool more = true; more; at = call[at].parent) {
+		call[at].end = now;
+		call[at].result = result;
+		more = call[at].jumped_to;
+	}
+	return at;
+}
+
+/* Makes n calls of all threads, each ticking some ten times; every record has its own tick. tails:
+ * some jump to others. */
+static void make_calls(size_t n, bool tails)
 {
 	int64_t open[THREADS] = {-1, -1, -1};
 	uint64_t now = 1000;
@@ -94,19 +133,17 @@ static void make_calls(size_t n)
 
 		now += 1 + any(20);
 		if (calls < n && (at < 0 || (call[at].depth < 12 && any(2)))) {
-			call[calls] = (struct made){.tid = 100 + t,
-						    .function = any(FUNCTIONS),
-						    .depth = at < 0 ? 0 : call[at].depth + 1,
-						    .parent = at,
-						    .begin = now,
-						    .argument = any(10),
-						    .result = any(10) - 3ull};
-			put(any(CORES), 100 + t, DT_ENTRY, &call[calls], now, call[calls].argument);
-			open[t] = (int64_t)calls++;
+			bool jumps = tails && at >= 0 && !any(3);
+
+			if (jumps) {
+				put(any(CORES), 100 + t, 7, &call[at], now, 0);
+				call[at].left = now;
+				now += 1 + any(20);
+			}
+			begin_call(t, at, jumps, now);
+			open[t] = (int64_t)calls - 1;
 		} else if (at >= 0) {
-			call[at].end = now;
-			put(any(CORES), 100 + t, DT_EXIT, &call[at], now, call[at].result);
-			open[t] = call[at].parent;
+			open[t] = end_call(t, at, now);
 		}
 		left = 0;
 		for (unsigned i = 0; i < THREADS; i++)
@@ -120,6 +157,7 @@ static void make_calls(size_t n)
 struct word {
 	const char *text;
 	bool (*is)(const struct made *c);
+	bool ends; /* it is known at the call's end */
 };
 
 static bool within(const struct made *c, uint32_t function)
@@ -176,10 +214,17 @@ static bool is_short(const struct made *c)
 }
 
 static const struct word word[] = {
-	{"f1", is_f1},		 {"-f2", is_not_f2},	   {"depth<4", is_shallow},
-	{"depth>3", is_deep},	 {"in:f3", is_in_f3},	   {"-in:f4", is_not_in_f4},
-	{"caller:f5", is_of_f5}, {"n>4", is_large},	   {"result<0", is_negative},
-	{"time>300ns", is_long}, {"time<200ns", is_short},
+	{"f1", is_f1, false},
+	{"-f2", is_not_f2, false},
+	{"depth<4", is_shallow, false},
+	{"depth>3", is_deep, false},
+	{"in:f3", is_in_f3, false},
+	{"-in:f4", is_not_in_f4, false},
+	{"caller:f5", is_of_f5, false},
+	{"n>4", is_large, false},
+	{"result<0", is_negative, true},
+	{"time>300ns", is_long, true},
+	{"time<200ns", is_short, true},
 };
 #define WORDS (sizeof(word) / sizeof(*word))
 
@@ -190,21 +235,35 @@ static int by_ticks(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* The ticks of all records of the calls that fit all the words whose bits are set, sorted. */
+static bool has_all(const struct made *c, unsigned words, bool ended)
+{
+	for (unsigned k = 0; k < WORDS; k++)
+		if (words & 1u << k && (ended || !word[k].ends) && !word[k].is(c))
+			return false;
+	return true;
+}
+
+/* The ticks of all records of the calls that fit all the words whose bits are set, sorted. What has
+ * jumped and may be wanted is kept with what it has jumped to. */
 static size_t wanted(unsigned words, uint64_t *ticks)
 {
+	static bool kept[MOST + 1];
 	size_t n = 0;
 
+	memset(kept, 0, sizeof(kept));
 	for (size_t i = 0; i < calls; i++) {
-		bool is = true;
+		struct made *c = &call[i];
 
-		for (unsigned k = 0; k < WORDS; k++)
-			is = is && (!(words & 1u << k) || word[k].is(&call[i]));
-		if (is) {
-			ticks[n++] = call[i].begin;
-			ticks[n++] = call[i].end;
-		}
+		c->group = c->jumped_to && call[c->parent].group ? call[c->parent].group
+			   : has_all(c, words, false)		 ? i + 1
+								 : 0;
+		kept[c->group] |= has_all(c, words, true);
 	}
+	for (size_t i = 0; i < calls; i++)
+		if (call[i].group && kept[call[i].group]) {
+			ticks[n++] = call[i].begin;
+			ticks[n++] = call[i].left;
+		}
 	qsort(ticks, n, sizeof(*ticks), by_ticks);
 	return n;
 }
@@ -299,13 +358,13 @@ static void compare(const char *words, unsigned bits)
 static void test_random_calls(void **state)
 {
 	for (unsigned round = 0; round < 120; round++) {
-		unsigned bits = round < WORDS
-					? 1u << round
+		unsigned bits = round < 2 * WORDS
+					? 1u << round % WORDS
 					: 1u << any(WORDS) | 1u << any(WORDS) | 1u << any(WORDS);
 		char text[256] = "";
 
 		seed = round;
-		make_calls(200 + any(MOST / 4));
+		make_calls(200 + any(MOST / 4), round >= WORDS && round % 3);
 		for (unsigned k = 0; k < WORDS; k++)
 			if (bits & 1u << k) {
 				strcat(text, text[0] ? " " : "");
@@ -592,7 +651,7 @@ static void test_random_sums(void **state)
 		size_t n;
 
 		seed = 1000 + round;
-		make_calls(50 + any(1000));
+		make_calls(50 + any(1000), false);
 		session = (struct dt_session){.ticks_per_ns = 1};
 		session.options.sum = &x->text;
 		session.options.sums = 1;
