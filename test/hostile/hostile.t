@@ -137,6 +137,12 @@ lets_go() {
 	[ ! -e t.db ] || sound "$dt"
 }
 
+# found WORD: what had been found of harm does none (findings.sh)
+found() {
+	ONLY=$1 bash "$root/test/hostile/findings.sh" "$root" >log 2>&1
+	grep -q "($1)" log && ! grep -q 'HARM\|not tried' log
+}
+
 # answers BUILD: a session answers others while a program has its messages be about a thread that can not stop;
 # each time it may be too late to exchange the threads, so some times
 answers() {
@@ -238,6 +244,13 @@ for build in build build/san; do
 		[ "$(id -u)" = 0 ] && [ $build = build ] || break
 		lies $build $what
 		result $? "$build: what is untrue of records or losses is not believed: $what, seed $seed"
+	done
+	mapfile -t whats < <(printf '%s\n' bytes stride ring_size cores pointers users setuid position |
+		if [ "$SHARE" = 1 ]; then cat; else shuf -n 2; fi)
+	for what in "${whats[@]}"; do
+		[ "$(id -u)" = 0 ] && [ $build = build ] || break
+		found "$what"
+		result $? "$build: what was found of harm at first does none: $what"
 	done
 	answers $build
 	result $? "$build: messages about a thread that does not stop hold nobody"
