@@ -106,9 +106,8 @@ static bool is_zombie(pid_t tid)
 }
 
 #define PATIENCE 30000000000ull /* ns for one call; mapping gigabytes of rings takes seconds */
-#define UNMAPS	 10000000000ull /* ns for one that unmaps; what goes on for so long is no such call \
-				 */
-#define STOPS 2000000000ull	/* ns for a stop that we have asked for */
+#define UNMAPS	 10000000000ull /* ns for one that unmaps */
+#define STOPS	 2000000000ull	/* ns for a stop that we have asked for */
 
 /*
  * Waits for the next stop of tid; -1: the thread has ended. A first thread that is killed reports

@@ -99,14 +99,16 @@ void requests_forge(pid_t victim)
 
 static uint64_t *old[OLDS];
 
-/* Copies words of the memory there; to NULL: writes them back. */
-static void copy(uint64_t *to, const uint64_t *from, size_t at, size_t n)
+static void keep(uint64_t *to)
+{
+	for (size_t i = 0; i < bytes / 8; i++)
+		to[i] = memory[i];
+}
+
+static void put_back(const uint64_t *from, size_t at, size_t n)
 {
 	for (size_t i = at; i < at + n && i < bytes / 8; i++)
-		if (to)
-			to[i] = memory[i];
-		else
-			memory[i] = from[i];
+		memory[i] = from[i];
 }
 
 void requests_replay(void)
@@ -123,27 +125,27 @@ void requests_replay(void)
 	if (!old[i]) {
 		old[i] = malloc(bytes);
 		if (old[i])
-			copy(old[i], NULL, 0, bytes / 8);
+			keep(old[i]);
 		return;
 	}
 	ring = (DT_CONTROL_SIZE + next() % (geometry.cores + 1) * geometry.stride) / 8;
 	switch (next() % 6) {
 	case 0: /* anew */
-		copy(old[i], NULL, 0, bytes / 8);
+		keep(old[i]);
 		return;
 	case 1: /* the control block */
-		copy(NULL, old[i], 0, DT_CONTROL_SIZE / 8);
+		put_back(old[i], 0, DT_CONTROL_SIZE / 8);
 		return;
 	case 2: /* a ring's head, */
-		copy(NULL, old[i], ring, sizeof(struct dt_ring) / 8);
+		put_back(old[i], ring, sizeof(struct dt_ring) / 8);
 		return;
 	case 3: /* with all that is in it */
-		copy(NULL, old[i], ring, geometry.stride / 8);
+		put_back(old[i], ring, geometry.stride / 8);
 		return;
 	case 4:
-		copy(NULL, old[i], ring + next() % 24, 1);
+		put_back(old[i], ring + next() % 24, 1);
 		return;
 	default:
-		copy(NULL, old[i], next() % (bytes / 8), 1 + next() % 64);
+		put_back(old[i], next() % (bytes / 8), 1 + next() % 64);
 	}
 }
