@@ -22,7 +22,7 @@
 #define PLACES	 128
 #define KEPT	 64 /* bytes of before that are known */
 #define TAIL	 1024
-#define CALLERS	 6 /* threads; those that hang are not replaced any more */
+#define CALLERS	 6 /* threads; those that hang are not replaced */
 #define ALTSTACK 65536
 
 /* ---- calls */
@@ -54,13 +54,11 @@ static void begin_calls(void)
 {
 	static const int fault[] = {SIGSEGV, SIGILL, SIGTRAP, SIGBUS, SIGFPE};
 	struct sigaction a = {.sa_handler = caught, .sa_flags = SA_ONSTACK | SA_NODEFER};
-	static int callers;
 	pthread_t thread;
 
 	for (size_t i = 0; i < sizeof(fault) / sizeof(*fault); i++)
 		sigaction(fault[i], &a, NULL);
-	if (callers++ < CALLERS)
-		pthread_create(&thread, NULL, calls, NULL);
+	pthread_create(&thread, NULL, calls, NULL);
 }
 
 void code_calls(double seconds)
@@ -246,13 +244,18 @@ void code_spoil(pid_t pid, double seconds, const char *how)
 		perror(path);
 		_exit(4);
 	}
+	if (pid == getpid()) {
+		/* a thread is made by code that devtrace has changed, so before */
+		for (int i = 0; i < CALLERS; i++)
+			begin_calls();
+		/* it may have hung itself up all the same */
+		alarm((unsigned)seconds + 20);
+	}
 	while (now() < end && kill(pid, 0) == 0) {
 		if (now() > again) {
 			find_places(pid);
 			/* ends of texts are not unused any more then */
 			again = strcmp(how, "stub") != 0 ? now() + 0.05 : end;
-			if (pid == getpid())
-				begin_calls();
 		}
 		if (!strcmp(how, "stub")) {
 			spoil_calls();
