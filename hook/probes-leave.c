@@ -387,6 +387,22 @@ static void leave_boards(const struct dt_probes *p, const struct dt_threads *thr
 	}
 }
 
+int dt_probes_put_back(struct dt_target *t, struct dt_probes *p, const struct dt_threads *threads,
+		       struct dt_error *e)
+{
+	qsort(p->patch, p->patches, sizeof(*p->patch), dt_probe_by_patch);
+	if (!is_planted(t, p))
+		return 0;
+	leave_boards(p, threads);
+	if (dt_probe_write(t->mem, p->patch, p->patches, true) < 0)
+		return dt_fail(e, "process %d: its code can not be put back: %s", t->pid,
+			       strerror(errno));
+	if (check_old(t, p, e) < 0)
+		return -1;
+	go_back(t->mem, p, threads);
+	return 0;
+}
+
 int dt_probes_remove(struct dt_target *t, struct dt_probes *p, const struct dt_threads *threads,
 		     struct dt_error *e)
 {
@@ -394,16 +410,8 @@ int dt_probes_remove(struct dt_target *t, struct dt_probes *p, const struct dt_t
 	struct dt_maps maps;
 	int rc;
 
-	qsort(p->patch, p->patches, sizeof(*p->patch), dt_probe_by_patch);
-	if (is_planted(t, p)) {
-		leave_boards(p, threads);
-		if (dt_probe_write(t->mem, p->patch, p->patches, true) < 0)
-			return dt_fail(e, "process %d: its code can not be put back: %s", t->pid,
-				       strerror(errno));
-		if (check_old(t, p, e) < 0)
-			return -1;
-		go_back(t->mem, p, threads);
-	}
+	if (dt_probes_put_back(t, p, threads, e) < 0)
+		return -1;
 	if (dt_maps_read(t->pid, &maps, e) < 0)
 		return -1;
 	call = calloc(p->regions + 1, sizeof(*call));

@@ -87,6 +87,10 @@ bool dt_probes_inside(const struct dt_probes *p, const struct dt_ips *ips);
  */
 uint64_t dt_probes_back(const struct dt_probes *p, uint64_t ip);
 
+/* Puts the bytes of a process's code back whose threads are stopped. The trampolines stay, for
+ * threads that may still return there. */
+int dt_probes_put_back(struct dt_target *t, struct dt_probes *p, const struct dt_threads *threads,
+		       struct dt_error *e);
 /*
  * Puts every byte back, checks it, and unmaps the trampolines. All threads are stopped, and those
  * inside are at places for which dt_probes_back() has an address: they go on there.

@@ -215,6 +215,31 @@ static int remove_probes(struct dt_target *t, const struct dt_threads *threads, 
 	return rc;
 }
 
+/* Puts the code back where our memory has to stay, since a thread may still return there. */
+static int put_back(struct dt_target *t, const struct dt_threads *threads, struct dt_error *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < t->n && rc == 0; i++)
+		if (t->module[i].probes)
+			rc = dt_probes_put_back(t, t->module[i].probes, threads, e);
+	for (size_t i = 0; i < t->n_old && rc == 0; i++)
+		rc = dt_probes_put_back(t, t->old[i], threads, e);
+	return rc;
+}
+
+/* Says what stays where not all could be taken away. */
+static int say_left(const struct dt_target *t, struct dt_error *e)
+{
+	struct dt_error why = *e;
+
+	return dt_fail(
+		e,
+		"process %d keeps memory of devtrace, and may keep jumps that lead there, all "
+		"switched off: %s",
+		t->pid, why.text);
+}
+
 /* Switches off the sites that are in trampolines. */
 static int probes_off(struct dt_target *t, struct dt_error *e)
 {
@@ -271,6 +296,9 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 			break;
 		if (tries == LEAVE_TRIES) {
 			*left = DT_CODE_SIZE;
+			/* a process that has the same memory is not stopped, and may be anywhere */
+			if (rc == 0 && !shares_memory(t))
+				rc = put_back(t, &threads, e);
 			break;
 		}
 		release(t, &threads);
@@ -302,5 +330,5 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 		t->area = 0;
 	}
 	release(t, &threads);
-	return rc;
+	return rc < 0 && e ? say_left(t, e) : rc;
 }

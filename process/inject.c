@@ -106,12 +106,15 @@ static bool is_zombie(pid_t tid)
 }
 
 #define PATIENCE 30000000000ull /* ns for one call; mapping gigabytes of rings takes seconds */
+#define UNMAPS	 10000000000ull /* ns for one that unmaps */
+#define STOPS	 2000000000ull	/* ns for a stop that we have asked for */
 
 /*
  * Waits for the next stop of tid; -1: the thread has ended. A first thread that is killed reports
  * nothing before its process's other threads have been waited for, which may be ours to wait for,
  * too: so its state is looked at from time to time. *late: it did not stop by itself until that
- * time, and was stopped by us.
+ * time, and was told to. Then it may not stop either, as if its code has been changed to a vfork:
+ * then it returns 0, and *status stays as it is.
  */
 static int next_stop(pid_t tid, uint64_t until, int *status, bool *late)
 {
@@ -125,9 +128,18 @@ static int next_stop(pid_t tid, uint64_t until, int *status, bool *late)
 			return -1;
 		if (i > 8)
 			usleep(20);
-		if (i % 64 == 0 && !*late && dt_now_ns() > until)
-			*late = ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0;
+		if (i % 64 != 0 || dt_now_ns() <= until)
+			continue;
+		if (*late)
+			return 0;
+		*late = ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0;
+		until = dt_now_ns() + STOPS;
 	}
+}
+
+static uint64_t patience(const struct dt_injected_call *call)
+{
+	return call->nr == SYS_munmap ? UNMAPS : PATIENCE;
 }
 
 /* Lets the stub run from system call to system call, taking the results. */
@@ -139,7 +151,7 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_injected_call *c
 	uint64_t entered =
 		0; /* where the thread goes on after our call that is under way; 0: none */
 	/* for each call, whatever signal handlers the thread runs meanwhile */
-	uint64_t until = dt_now_ns() + PATIENCE, ip;
+	uint64_t until = dt_now_ns() + patience(&call[0]), ip;
 	int64_t result;
 	size_t i = 0;
 	int signal = 0, status;
@@ -150,7 +162,7 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_injected_call *c
 			return dt_fail(e, "thread %d went away: %s", tid, strerror(errno));
 		signal = 0;
 		status = 0;
-		if (next_stop(tid, until, &status, &late) < 0 || !WIFSTOPPED(status))
+		if (next_stop(tid, until, &status, &late) < 0 || (!late && !WIFSTOPPED(status)))
 			return dt_fail(e, "process of thread %d ended while it was prepared", tid);
 		/* the calls are short; another thread may have overwritten the code that makes them
 		 */
@@ -184,7 +196,7 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_injected_call *c
 		if (info.op != PTRACE_SYSCALL_INFO_EXIT || ip != entered)
 			continue;
 		entered = 0;
-		until = dt_now_ns() + PATIENCE;
+		until = dt_now_ns() + patience(&call[i + 1 < n ? i + 1 : i]);
 		result = call[i].result = dt_regs_result(&r);
 		if (result < 0 && result > -4096 && !call[i].may_fail)
 			return dt_fail(e, "%s failed in the traced process: %s", call[i].what,

@@ -35,7 +35,8 @@ static bool is_possible(struct dt_session *s, const struct dt_domain *d, const s
 	uint64_t apart = dt_doubt_apart(s);
 	bool known;
 
-	return b->tid && b->tid < DT_AGAIN && b->pid < DT_AGAIN && b->ticks + apart >= s->began &&
+	return b->tid && dt_doubt_number(s, b->tid) && dt_doubt_number(s, b->pid) &&
+	       dt_doubt_number(s, b->parent) && b->ticks + apart >= s->began &&
 	       b->ticks <= dt_ticks() + apart &&
 	       (!d->doubted || dt_thread_table_owns(s, d, b->tid, b->ticks, &known));
 }

@@ -97,14 +97,18 @@ static size_t in_place(struct dt_session *s, struct dt_domain *d, const struct d
 	return n;
 }
 
-/* Counts the records, from the first on, whose thread numbers can exist: numbers with a tag only
- * where there is another PID namespace. Those beyond the tags stand for threads of others. */
-static size_t in_namespace(const struct dt_session *s, const struct dt_record *r, size_t n)
+bool dt_doubt_number(const struct dt_session *s, uint32_t number)
 {
 	uint32_t tags = s->targets.namespaces.last ? DT_TAGS : 1;
 
+	return number >> DT_TAG_SHIFT < tags;
+}
+
+/* Counts the records, from the first on, whose thread numbers can exist. */
+static size_t in_namespace(const struct dt_session *s, const struct dt_record *r, size_t n)
+{
 	for (size_t i = 0; i < n; i++)
-		if (r[i].tid >> DT_TAG_SHIFT >= tags && r[i].tid != DT_NO_TID)
+		if (!dt_doubt_number(s, r[i].tid) && r[i].tid != DT_NO_TID)
 			return i;
 	return n;
 }

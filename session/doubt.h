@@ -10,6 +10,9 @@
  * most. */
 uint64_t dt_doubt_apart(const struct dt_session *s);
 
+/* Tells whether a thread, or a process, can have that number: numbers with a tag only where there
+ * is another PID namespace. Those beyond the tags stand for threads of others. */
+bool dt_doubt_number(const struct dt_session *s, uint32_t number);
 /*
  * Returns how many of the n records from ring i of domain d, counted from the first, can be true.
  * Such a record is not from before the session or from the future, is in the order of time (not

@@ -123,8 +123,9 @@ static void take(struct dt_session *s, struct dt_domain *d)
 					   .end = corrected(s, h.end, h.core_end),
 					   .why = h.why < DT_HELD_WHYS && why[h.why] ? why[h.why]
 										     : ""};
-		row.tid = dt_tids_outer(s, h.tid, row.end);
 		d->helds++;
+		d->forges = d->forges || !dt_doubt_number(s, h.tid);
+		row.tid = d->forges ? 0 : dt_tids_outer(s, h.tid, row.end);
 		d->forges = d->forges || !is_possible(s, d, &row);
 		if (d->forges)
 			s->held_refused++;

@@ -30,6 +30,7 @@
 #include "session/begin.h"
 #include "session/device.h"
 #include "session/domain.h"
+#include "session/doubt.h"
 #include "session/ended.h"
 #include "session/execs.h"
 #include "session/jit.h"
@@ -55,6 +56,15 @@ static unsigned tasks(pid_t pid)
 
 	dt_format(path, sizeof(path), "/proc/%d/task", pid);
 	return stat(path, &st) < 0 ? 0 : (unsigned)st.st_nlink - 2;
+}
+
+/* Tells whether a number that only a message says can be that of a process of the domain. */
+static bool is_possible(struct dt_session *s, const struct dt_domain *d, uint32_t number)
+{
+	bool known;
+
+	return number && dt_doubt_number(s, number) &&
+	       (!d->doubted || dt_thread_table_owns(s, d, number, dt_ticks(), &known));
 }
 
 /* Notes a child that has ended already, so that its parent is known. The parent may have ended,
@@ -383,11 +393,15 @@ static bool strange(struct dt_session *s, const struct dt_shared *m, const struc
 }
 
 /* Deals with one message. False: it has to be dealt with again later. */
-static bool answer(struct dt_session *s, const struct dt_shared *m, struct dt_request *q,
+static bool answer(struct dt_session *s, const struct dt_domain *d, struct dt_request *q,
 		   bool lives)
 {
+	const struct dt_shared *m = d->shared;
+
 	if (!lives) {
-		if (q->kind == DT_REQUEST_PROCESS)
+		/* nothing proves that it is true */
+		if (q->kind == DT_REQUEST_PROCESS && is_possible(s, d, q->pid) &&
+		    is_possible(s, d, q->ppid))
 			note_gone(s, q);
 		return true;
 	}
@@ -438,7 +452,7 @@ static void requests_of(struct dt_session *s, struct dt_domain *d)
 		if (lives && must_wait(s, &copy))
 			continue;
 		pthread_mutex_lock(&s->lock);
-		done = answer(s, m, &copy, lives);
+		done = answer(s, d, &copy, lives);
 		pthread_mutex_unlock(&s->lock);
 		if (!done) {
 			s->unanswered = true;

@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, align, engines, hostile, corpus, suites, python-tests, found, arm64, kernel, packages, rpm, static, old-libc, fuzz, sanitizers, whole, before, mutate
+#                            storm, csmith, csmith-points, kills, oracle, align, engines, hostile, corpus, suites, python-tests, found, arm64, kernel, packages, rpm, static, old-libc, fuzz, limits, sanitizers, whole, before, mutate
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -40,6 +40,8 @@
 #     moved (test/aarch64/; some three quarters of an hour)
 #   - the fuzzers of test/fuzz/, each for an hour of processor time (SOAK_FUZZ_SECONDS: 3,600; SOAK_FUZZERS: only these);
 #     what they have found of new code is kept in build/fuzz/corpus, where the next soak goes on
+#   - those inputs, and what the fuzzers begin with, through plain commands, each with 10 s of processor time and 1 GB of
+#     address space: test/fuzz/limits.sh (MOST: at most so many inputs of each fuzzer)
 #   - Debian's packages (make deb): lintian, and a fresh Debian in which they are installed, work and are purged, with nothing left
 #     (test/packages/chroot.sh), and devtrace@NAME.service under a running systemd (test/packages/systemd.sh; some 300 MB are downloaded, the kernel's headers and DKMS among them); those for RPM (make rpm):
 #     what is in them
@@ -562,6 +564,11 @@ fuzzer() {
 	"$root/test/fuzz/run.sh" "$1" "$2" keep >"$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
 	cat "$work/log" >&2
 }
+limits() {
+	bash "$root/test/fuzz/limits.sh" >"$work/log" 2>&1 || { cat "$work/log" >>"$work/why"; return 1; }
+	sed 's/^/# /' "$work/log" >&2
+}
+campaign limits "what the fuzzers have found costs no command more than 10 s and 1 GB" limits
 for f in ${SOAK_FUZZERS:-$(cd "$root/test/fuzz" && basename -s .c ./*.c)}; do
 	campaign fuzz "the fuzzer of $f finds nothing in ${SOAK_FUZZ_SECONDS:-3600} s" fuzzer "$f" "${SOAK_FUZZ_SECONDS:-3600}"
 done

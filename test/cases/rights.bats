@@ -6,6 +6,8 @@ load wait
 # sys_ptrace dac_override setuid setgid kill sys_admin checkpoint_restore; with switches, perfmon too
 kept=00000100002800e2
 switches=00000140002800e2
+# with the kernel, that, syslog and bpf
+kernel=000001c4002800e2
 
 setup() {
 	[ "$(id -u)" = 0 ] || skip "root's alone"
@@ -85,6 +87,24 @@ attached() {
 	kill "$program"
 	wait "$controller" || true
 	program= controller=
+}
+
+@test "with the kernel it has what that takes besides, and the processes that read symbols still have nothing" {
+	"$dt" record -k'__x64_sys_*' -F 'spin-plain:*' -o t.db ./spin-plain >out 2>err 3>&- &
+	controller=$!
+	for i in $(seq 1500); do
+		if grep -q ready out || ! kill -0 "$controller" 2>/dev/null; then break; fi
+		sleep 0.02
+	done
+	grep -q ready out || { controller=; skip "the kernel cannot be traced here: $(head -n 1 err)"; }
+	program=$(pgrep -P "$controller" -x spin-plain)
+	only $kernel "$controller"
+	[ "$(awk '/^CapPrm/ { print $2 }' "/proc/$program/status")" = "$own" ]
+	kill "$program"
+	wait "$controller" || true
+	controller='' program=
+	# the kernel's own functions were recorded with no more
+	[ "$("$dt" sql -n t.db "SELECT count(*) > 0 FROM records")" -eq 1 ]
 }
 
 @test "attached to a process of another user, in front and behind, with a file in that user's folder" {

@@ -102,15 +102,20 @@ static void add_column(struct dt_bytes *out, uint8_t *column, size_t n)
 }
 
 /* Makes the columns agree as far as the decoder checks at its start, to get behind that. */
-static void agree(struct dt_events_head *h, struct dt_vals_head *v, uint8_t *dictionary,
-		  uint32_t *run_length, uint8_t *site, uint8_t *length)
+static void agree(struct dt_events_head *h, struct dt_vals_head *v, struct dt_pieces_head *pieces,
+		  uint8_t *dictionary, uint32_t *run_length, uint8_t *site, uint8_t *length)
 {
-	uint32_t left = h->n, values = 0, bytes = 0;
+	uint32_t left = h->n, values = 0, bytes = 0, texts = 0;
+	uint8_t *mask = dictionary + 4 * (size_t)h->locals;
 
 	for (uint32_t i = 0; i < h->locals; i++) {
 		uint32_t row = 1 + dictionary[4 * i] % SITES;
 
 		memcpy(dictionary + 4 * i, &row, 4);
+		if (mask[i] & DT_LOCAL_PIECE)
+			mask[i] |= 15;
+		if (!(h->columns & DT_HAS_PIECES))
+			mask[i] &= 15;
 	}
 	for (uint32_t i = 0; i < h->runs; i++) {
 		run_length[i] = i + 1 == h->runs ? left : 1 + run_length[i] % 8;
@@ -119,14 +124,61 @@ static void agree(struct dt_events_head *h, struct dt_vals_head *v, uint8_t *dic
 	for (uint32_t i = 0; i < h->n; i++) {
 		if (site[i] % 16) /* some stay wrong */
 			site[i] %= h->locals;
-		if (site[i] < h->locals)
-			values += (uint32_t)__builtin_popcount(dictionary[4 * h->locals + site[i]] &
-							       15);
+		if (site[i] >= h->locals)
+			continue;
+		if (mask[site[i]] & DT_LOCAL_PIECE)
+			texts++;
+		else
+			values += (uint32_t)__builtin_popcount(mask[site[i]] & 15);
 	}
 	v->lengths = values < v->lengths ? values : v->lengths;
 	for (uint32_t i = 0; i < v->lengths; i++)
 		bytes += length[i] %= 9;
 	v->data_bytes = bytes;
+	/* no more different ones than there are, nor more bytes than these have */
+	pieces->records = texts;
+	pieces->different = texts && pieces->different % texts ? pieces->different % texts : texts;
+	pieces->bytes = texts ? pieces->bytes % (32 * pieces->different + 1) : 0;
+}
+
+/* Adds the columns of the pieces of texts. alike: their numbers and lengths are such as can be, but
+ * for some, and their bytes as many as are left. */
+static void add_pieces(struct dt_bytes *vals, struct input *in, const struct dt_pieces_head *h,
+		       bool alike)
+{
+	bool has_high = h->different > 256;
+	uint8_t *low = take_column(in, h->records),
+		*high = has_high ? take_column(in, h->records) : NULL,
+		*length = take_column(in, h->different), *bytes = take_column(in, h->bytes);
+	uint32_t left = h->bytes;
+
+	for (uint32_t i = 0; alike && h->different && i < h->records; i++) {
+		uint32_t number = low[i] | (high ? (uint32_t)high[i] << 8 : 0);
+
+		if (number % 64 == 63) /* it stays wrong, perhaps */
+			continue;
+		number %= h->different;
+		low[i] = (uint8_t)number;
+		if (high)
+			high[i] = (uint8_t)(number >> 8);
+	}
+	for (uint32_t i = 0; alike && i < h->different; i++) {
+		uint32_t after = h->different - 1 - i, n = length[i] % 33;
+
+		/* all of them together are the bytes */
+		n = n > left ? left : n;
+		n = left - n > 32 * after ? left - 32 * after : n;
+		length[i] = (uint8_t)n;
+		left -= n;
+	}
+	add_column(vals, low, h->records);
+	if (high)
+		add_column(vals, high, h->records);
+	add_column(vals, length, h->different);
+	if (h->bytes)
+		add_column(vals, bytes, h->bytes);
+	else
+		free(bytes);
 }
 
 static void uncompressed(const uint8_t *data, size_t size)
@@ -135,18 +187,26 @@ static void uncompressed(const uint8_t *data, size_t size)
 	struct dt_events_head h;
 	struct dt_vals_head v;
 	struct dt_bytes events = {0}, vals = {0};
+	struct dt_pieces_head pieces = {0};
 	uint8_t *dictionary, *run_length, *site, *length, *low[2];
-	bool alike;
+	bool alike, has_pieces;
 
 	take(&in, &h, sizeof(h));
 	take(&in, &v, sizeof(v));
 	alike = !(h.columns & 0x100);
-	h.columns &= alike ? 13 : 31;
+	h.columns &= alike ? 13 | DT_HAS_PIECES : 31;
 	h.n = 1 + (h.n & 0xfff);
 	h.locals = 1 + (h.locals & 0xff);
 	h.runs = 1 + (h.runs & 0x1ff);
 	h.tick_escapes &= 0xff;
 	h.sp_escapes &= 0xff;
+	has_pieces = h.columns & DT_HAS_PIECES;
+	if (has_pieces) {
+		take(&in, &pieces, sizeof(pieces));
+		pieces.records &= 0xfff;
+		pieces.different &= 0x3ff;
+		pieces.bytes &= 0x7fff;
+	}
 	v.lengths &= 0x3fff;
 	v.data_bytes &= 0x1ffff;
 	if (alike && 8 * h.runs > h.n)
@@ -160,11 +220,16 @@ static void uncompressed(const uint8_t *data, size_t size)
 	low[0] = take_column(&in, h.n);
 	low[1] = take_column(&in, h.n);
 	if (alike)
-		agree(&h, &v, dictionary, (uint32_t *)(void *)run_length, site, length);
+		agree(&h, &v, &pieces, dictionary, (uint32_t *)(void *)run_length, site, length);
 	events.p = malloc(sizeof(h));
 	memcpy(events.p, &h, events.n = sizeof(h));
 	vals.p = malloc(sizeof(v));
 	memcpy(vals.p, &v, vals.n = sizeof(v));
+	if (has_pieces) {
+		vals.p = realloc(vals.p, sizeof(v) + sizeof(pieces));
+		memcpy(vals.p + vals.n, &pieces, sizeof(pieces));
+		vals.n += sizeof(pieces);
+	}
 	add_column(&events, dictionary, 6 * (size_t)h.locals);
 	add_column(&events, take_column(&in, 4 * (size_t)h.runs), 4 * (size_t)h.runs);
 	add_column(&events, run_length, 4 * (size_t)h.runs);
@@ -191,6 +256,8 @@ static void uncompressed(const uint8_t *data, size_t size)
 		free(length);
 	if (v.data_bytes)
 		add_column(&vals, take_column(&in, v.data_bytes), v.data_bytes);
+	if (has_pieces)
+		add_pieces(&vals, &in, &pieces, alike);
 	decode(events.p, events.n, vals.p, vals.n, h.n);
 	free(events.p);
 	free(vals.p);

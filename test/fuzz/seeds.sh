@@ -38,6 +38,11 @@ sys.stdout.buffer.write(b"\1" + n.to_bytes(4, "little") + split.to_bytes(4, "lit
 ' >"$to/chunk$n"
 	done
 	printf '\2\100\0\0\0\3\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\7\0\0\0' >"$to/columns"
+	# the same with pieces of texts: head, first time, of the values, of the pieces; then columns
+	python3 -c '
+import struct, sys
+head = struct.pack("<6IQ2I3I", 64, 2, 1, 0, 0, 16, 7, 8, 0, 9, 5, 40)
+sys.stdout.buffer.write(b"\2" + head + b"\1\0\0\0\2\0\0\0\3\0\0\0" + b"\x1f\1\x1f" + bytes(3) + bytes(range(1, 200)))' >"$to/pieces"
 }
 
 definitions() {
@@ -191,6 +196,8 @@ requests() {
 	put r '\x01find\ntext=function1\nfrom=1000\nrows=5\nms=0' && put s '\x01find\ntext=function\nfrom=500000\nrows=9\nback=1\nfilter=core:0'
 	put t '\x01plot\nfunction=3\nwhat=arg1\nfrom=0\nto=900000\ncolumns=30' && put u '\x01plot\ntrack=4\nfrom=0\nto=900000\ncolumns=30' && put v '\x01plot\nfunction=5\nwhat=duration\nfrom=9\nto=99\ncolumns=3'
 	put w '\x01groups\npids=1000,1\nfrom=0\nto=900000\ncells=20' && put x '\x01packed\nfrom=0\nto=900000\ncells=20\ntake=1000\nname=made' && put y '\x01who\nids=1000,1001' && put z '\x01asked\nnumber=1'
+	put A '\x02note\nfrom=10\nto=8000\ntext=seen' && put B '\x02note\nfrom=10\nto=10\nid=1\ntext=again' && put C '\x02note\nid=1'
+	put D '\x02ask\nsql=SELECT function, count(*) FROM calls GROUP BY function' && put E '\x02ask\nsql=SELECT * FROM records ORDER BY time LIMIT 5'
 }
 
 clients() {

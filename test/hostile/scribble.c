@@ -8,8 +8,11 @@
  * lie-losses, lie-counts, lie-wait: one untruth, everywhere and all the time, and all else is as it
  * should be. Exits with 9 when it has read there what a program of another user has for a secret
  * (neighbour.c), else 7. usage: scribble SEED SECONDS WHAT    WHAT: control, rings, records, all,
- * truncate; vfork: has messages be about a thread that can not be stopped; catch: waits until it is
- * attached to, and catches the file while it is being mapped
+ * truncate; old: words that were there before; request [TID]: messages of others' (requests.c);
+ * vfork: has messages be about a thread that can not be stopped; catch: waits until it is attached
+ * to, and catches the file while it is being mapped; code [PID], loops [PID], stub [PID]: what
+ * devtrace has put into the code, of itself or another process; calls: what such a one is (code.c);
+ * life: lives of many processes; hunt CONTROLLER: who kills those (lives.c)
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,16 +31,25 @@
 
 #include "core/control.h"
 #include "process/pid-namespace.h"
+#include "spoil.h"
 
 #define CONTROL DT_CONTROL_SIZE
 #define FN	__attribute__((noinline, noclone))
 
-static volatile uint64_t *memory;
-static size_t bytes;
+volatile uint64_t *memory;
+size_t bytes;
 static uint64_t state;
 static volatile int stop;
 
-static uint64_t next(void)
+double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+uint64_t next(void)
 {
 	state ^= state << 13;
 	state ^= state >> 7;
@@ -46,7 +58,7 @@ static uint64_t next(void)
 }
 
 /* The mapping is the only shared one that can be written to and goes by that name. */
-static int find(char *path, size_t size)
+int find(char *path, size_t size)
 {
 	char line[512], perms[8], name[256];
 	unsigned long low, high, inode;
@@ -111,7 +123,7 @@ static uint64_t value(uint64_t before)
 	}
 }
 
-static void scribble(const char *what)
+void scribble(const char *what)
 {
 	size_t words = bytes / 8, control = CONTROL / 8, at;
 	int all = !strcmp(what, "all");
@@ -141,7 +153,7 @@ static void scribble(const char *what)
 static void forge(uint32_t victim)
 {
 	struct dt_control *c = (struct dt_control *)memory;
-	uint64_t now = __builtin_ia32_rdtsc();
+	uint64_t ticks = __builtin_ia32_rdtsc();
 
 	for (unsigned ring = 0; ring <= c->geometry.cores; ring++) {
 		struct dt_record *r = dt_ring_records(dt_ring_at(c, c->geometry.stride, ring));
@@ -154,17 +166,19 @@ static void forge(uint32_t victim)
 
 		if (h->state != DT_REQUEST_FREE)
 			continue;
-		*h = (struct dt_held){
-			.tid = victim, .begin = now - 100000000, .end = now, .why = DT_HELD_EXEC};
+		*h = (struct dt_held){.tid = victim,
+				      .begin = ticks - 100000000,
+				      .end = ticks,
+				      .why = DT_HELD_EXEC};
 		__atomic_store_n(&h->state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
 		__atomic_add_fetch(&c->helds, 1, __ATOMIC_SEQ_CST);
 	}
-	c->frozen = now - 100000000;
-	dt_ring_note_thaw(c, dt_ring_at(c, c->geometry.stride, c->geometry.cores)->pos, now);
+	c->frozen = ticks - 100000000;
+	dt_ring_note_thaw(c, dt_ring_at(c, c->geometry.stride, c->geometry.cores)->pos, ticks);
 }
 
 /* Tells once of a wait that ended before it began. */
-static void tell_backwards(struct dt_control *c, uint64_t now)
+static void tell_backwards(struct dt_control *c, uint64_t ticks)
 {
 	static bool told;
 
@@ -174,8 +188,8 @@ static void tell_backwards(struct dt_control *c, uint64_t now)
 		if (h->state != DT_REQUEST_FREE)
 			continue;
 		*h = (struct dt_held){.tid = (uint32_t)gettid(),
-				      .begin = now,
-				      .end = now - 100000,
+				      .begin = ticks,
+				      .end = ticks - 100000,
 				      .why = DT_HELD_ROOM};
 		__atomic_store_n(&h->state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
 		__atomic_add_fetch(&c->helds, 1, __ATOMIC_SEQ_CST);
@@ -187,10 +201,10 @@ static void tell_backwards(struct dt_control *c, uint64_t now)
 static void lie(const char *what)
 {
 	struct dt_control *c = (struct dt_control *)memory;
-	uint64_t now = __builtin_ia32_rdtsc();
+	uint64_t ticks = __builtin_ia32_rdtsc();
 
 	if (!strcmp(what, "wait"))
-		tell_backwards(c, now);
+		tell_backwards(c, ticks);
 	for (unsigned ring = 0; ring <= c->geometry.cores; ring++) {
 		struct dt_ring *head = dt_ring_at(c, c->geometry.stride, ring);
 		struct dt_record *r = dt_ring_records(head);
@@ -201,7 +215,7 @@ static void lie(const char *what)
 			__atomic_add_fetch(&head->dropped, 1, __ATOMIC_RELAXED);
 		for (size_t i = 0; i < c->geometry.ring_size / 64; i++)
 			if (!strcmp(what, "future"))
-				r[i].ticks = now + (1ull << 40);
+				r[i].ticks = ticks + (1ull << 40);
 			else if (!strcmp(what, "past"))
 				r[i].ticks = 1;
 			else if (!strcmp(what, "back"))
@@ -323,17 +337,58 @@ static int catches(void)
 	_exit(7);
 }
 
-int main(int argc, char **argv)
+/* What a process is that does not look for the session's memory first. Returns its status; -1: it
+ * is another one. */
+static int other(const char *what, double seconds, pid_t who)
 {
-	double seconds = argc > 2 ? atof(argv[2]) : 1;
-	const char *what = argc > 3 ? argv[3] : "all";
-	struct timespec t, begin;
-	char path[128];
-	pthread_t thread;
-
-	state = argc > 1 ? strtoull(argv[1], NULL, 0) * 0x9e3779b97f4a7c15u + 1 : 1;
 	if (!strcmp(what, "catch"))
 		return catches();
+	if (!strcmp(what, "hunt"))
+		lives_hunt(who, seconds);
+	else if (!strcmp(what, "calls"))
+		code_calls(seconds);
+	else if (!strcmp(what, "code") || !strcmp(what, "loops") || !strcmp(what, "stub"))
+		code_spoil(who ? who : getpid(), seconds, what);
+	else if (!strcmp(what, "life"))
+		lives(seconds, who);
+	else
+		return -1;
+	_exit(7);
+}
+
+/* Does once of what it is told. */
+static void act(const char *what, const char *path, pid_t who)
+{
+	if (!strcmp(what, "truncate"))
+		take_away(path);
+	else if (!strcmp(what, "vfork"))
+		exchange();
+	else if (!strcmp(what, "forge"))
+		forge(who ? (uint32_t)who : 1);
+	else if (!strcmp(what, "request"))
+		requests_forge(who ? who : getppid());
+	else if (!strcmp(what, "old"))
+		requests_replay();
+	else if (!strncmp(what, "lie-", 4))
+		lie(what + 4);
+	else
+		for (int i = 0; i < 100; i++)
+			scribble(what);
+}
+
+int main(int argc, char **argv)
+{
+	double seconds = argc > 2 ? atof(argv[2]) : 1, end;
+	const char *what = argc > 3 ? argv[3] : "all";
+	pid_t who = argc > 4 ? atoi(argv[4]) : 0;
+	char path[128];
+	pthread_t thread;
+	int status;
+
+	state = argc > 1 ? strtoull(argv[1], NULL, 0) * 0x9e3779b97f4a7c15u + 1 : 1;
+	status = other(what, seconds, who);
+	if (status >= 0)
+		return status;
 	leaf(1);
 	if (!find(path, sizeof(path))) {
 		puts("not traced");
@@ -346,29 +401,17 @@ int main(int argc, char **argv)
 	}
 	if (!strncmp(what, "lie-", 4))
 		usleep(100000); /* some of it is true */
-	clock_gettime(CLOCK_MONOTONIC, &begin);
+	end = now() + seconds;
 	do {
-		if (!strcmp(what, "truncate"))
-			take_away(path);
-		else if (!strcmp(what, "vfork"))
-			exchange();
-		else if (!strcmp(what, "forge"))
-			forge(argc > 4 ? (uint32_t)atoi(argv[4]) : 1);
-		else if (!strncmp(what, "lie-", 4))
-			lie(what + 4);
-		else
-			for (int i = 0; i < 100; i++)
-				scribble(what);
+		act(what, path, who);
 		if (next() % 64 == 0)
 			look();
 		if (next() % 16 == 0)
 			usleep(next() % 2000);
-		clock_gettime(CLOCK_MONOTONIC, &t);
 		/* the test has had its answer */
 		if (!strcmp(what, "vfork") && access("enough", F_OK) == 0)
 			break;
-	} while ((double)(t.tv_sec - begin.tv_sec) + (double)(t.tv_nsec - begin.tv_nsec) / 1e9 <
-		 seconds);
+	} while (now() < end);
 	stop = 1;
 	look();
 	/* a thread that waits for ever for room is ended with the rest */
