@@ -441,6 +441,29 @@ enum dt_stack_record dt_describe_stack(struct dt_session *s, const struct dt_rec
 					  : DT_STACK_REGISTERS;
 }
 
+/* Returns whether a site is recorded only where certain modules call its function. */
+static bool is_crossing(const struct dt_file *f, const struct dt_elf_site *site)
+{
+	return site >= f->elf->site && site < f->elf->site + f->elf->sites &&
+	       dt_file_is_crossing(f, (size_t)(site - f->elf->site));
+}
+
+static bool is_entry(const struct dt_elf_site *site)
+{
+	return site->kind == DT_ELF_ENTRY || site->kind == DT_ELF_PROBE_ENTRY;
+}
+
+/* Returns what the records of an entry or exit are. */
+static uint8_t kind_of(struct dt_file *f, const struct dt_elf_site *site)
+{
+	if (is_entry(site))
+		return is_entry_alone(f, site->function) ? DT_SITE_ENTRY_ALONE
+		       : site->jumps			 ? DT_SITE_ENTRY_JUMPS
+							 : DT_SITE_ENTRY;
+	return site->kind == DT_ELF_RETURN || site->kind == DT_ELF_PROBE_RETURN ? DT_SITE_RETURN
+										: DT_SITE_TAIL;
+}
+
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row)
 {
 	struct dt_session *s = session;
@@ -457,7 +480,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	/* all that there is to say of who wakes a thread, its sp says */
 	row->values = r->kind == DT_EXIT ? 1 : r->kind == DT_WAKE ? 0 : DT_DESCRIBE_ALL;
 	row->target = 0;
-	row->entered = false;
+	row->entered = row->crossing = false;
 	if (s->kernel && dt_kernel_address(r->pc)) {
 		dt_describe_kernel(s, r, row);
 		return;
@@ -489,20 +512,8 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 		describe_constant(s, m, NULL, m->bias + site->function, row);
 		return;
 	}
-	switch (site->kind) {
-	case DT_ELF_ENTRY:
-	case DT_ELF_PROBE_ENTRY:
-		row->kind = is_entry_alone(m->file, site->function) ? DT_SITE_ENTRY_ALONE
-			    : site->jumps			    ? DT_SITE_ENTRY_JUMPS
-								    : DT_SITE_ENTRY;
-		break;
-	case DT_ELF_RETURN:
-	case DT_ELF_PROBE_RETURN:
-		row->kind = DT_SITE_RETURN;
-		break;
-	default:
-		row->kind = DT_SITE_TAIL;
-	}
+	row->kind = kind_of(m->file, site);
+	row->crossing = is_entry(site) && is_crossing(m->file, site);
 	row->entered = site->entered;
 	f = function_at(s, m, site->function, signature, sizeof(signature));
 	row->function = function_row(s, m, site->function, f, signature);
