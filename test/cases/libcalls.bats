@@ -462,6 +462,61 @@ start"
 	[[ $(devtrace calls "$dir/t.db") == *"strcasecmp("*"strcasecmp_l("*" = $a  /* tail-called */"*"} = $a  /* strcasecmp: tail call */"* ]]
 }
 
+@test "libcalls: what a library's function jumps to is a part of its call, in all commands, as the program counts" {
+	cat >"$dir/parts.c" <<-'C'
+		#define _GNU_SOURCE
+		#include <stdlib.h>
+		#include <string.h>
+		volatile long sink;
+		int main(void)
+		{
+			for (int i = 0; i < 50; i++) {
+				void *p = reallocarray(NULL, 3, 8), *q = malloc(9); /* it jumps to realloc, and that to malloc */
+				q = realloc(q, 4000);
+				sink += strcoll("a", i % 2 ? "a" : "b"); /* in the C locale it is strcmp */
+				sink += strcmp("x", "y");
+				free(p);
+				free(q);
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -w -fno-builtin -o "$dir/parts" "$dir/parts.c"
+	printf '%s\n' free,100 malloc,50 realloc,50 reallocarray,50 strcmp,50 strcoll,50 >"$dir/want"
+	devtrace record -l -o "$dir/t.db" "$dir/parts"
+	devtrace check "$dir/t.db"
+	of_program() { grep -E '^(free|malloc|realloc|reallocarray|strcmp|strcoll),'; }
+	devtrace sql -n -c "$dir/t.db" "SELECT function, count(*) FROM calls GROUP BY 1 ORDER BY 1" | tr -d '\r' | of_program | diff "$dir/want" -
+	for more in "" "--filter depth=1"; do
+		# shellcheck disable=SC2086
+		devtrace report --json $more "$dir/t.db" 2>/dev/null | python3 -c '
+import json, sys
+rows = [x for x in map(json.loads, sys.stdin) if x.get("calls") and "function" in x]
+for x in sorted(rows, key=lambda x: x["function"]):
+    print("%s,%d" % (x["function"], x["calls"]))' | of_program | diff "$dir/want" -
+	done
+	devtrace sum -e 'count by function' "$dir/t.db" 2>"$dir/err" | awk '$2 ~ /^[a-z]+$/ && $1 > 0 {print $2 "," $1}' | sort | of_program | diff "$dir/want" -
+	grep -q 'calls made by a jump (as realloc does of malloc) are a part of the call that made them' "$dir/err"
+	# their time is the call's own; what it says it has jumped to; and that has its result
+	[ "$(devtrace sql -n -c "$dir/t.db" "SELECT count(*) FROM calls WHERE function LIKE 'realloc%' AND (self <> duration OR depth <> 0 OR result IS NULL)" | tr -d '\r')" = 0 ]
+	[ "$(devtrace calls "$dir/t.db" | grep -c ' us  reallocarray(ptr=0x0, nmemb=3, size=8) = 0x.*  /\* tail call of realloc \*/$')" = 50 ]
+	[ "$(devtrace calls "$dir/t.db" | grep -c 'strcoll(.*"a", .*) = -\?[01]  /\* tail call of strcmp')" = 50 ]
+	[ "$(devtrace calls --json "$dir/t.db" | grep -c '"folds"')" = 100 ]
+	# all of them, where that is asked for
+	[ "$(devtrace calls --tail-calls "$dir/t.db" | grep -c 'tail-called')" = 150 ]
+	[ "$(devtrace calls --tail-calls "$dir/t.db" | grep -cE ' malloc\(')" = 100 ]
+	[ "$(devtrace report --tail-calls --json "$dir/t.db" | grep -c '"function": "malloc".*"calls": 100,')" = 1 ]
+	# while recording
+	devtrace record -l --sum 'count by function' -o "$dir/s.db" "$dir/parts"
+	devtrace sum "$dir/s.db" | awk '$2 ~ /^[a-z]+$/ && $1 > 0 {print $2 "," $1}' | sort | of_program | diff "$dir/want" -
+	devtrace record -l --filter malloc -o "$dir/s.db" "$dir/parts" 2>"$dir/err"
+	devtrace check "$dir/s.db"
+	[ "$(devtrace calls "$dir/s.db" 2>/dev/null | grep -c malloc)" = 50 ]
+	# chosen by its name, too, it is a call of its own
+	devtrace record -l -F 'libc.so.6:malloc' -o "$dir/s.db" "$dir/parts"
+	[ "$(devtrace sql -n -c "$dir/s.db" "SELECT count(*) > 99 FROM calls WHERE function = 'malloc'" | tr -d '\r')" = 1 ]
+}
+
 @test "libcalls: what functions fill in is what the program finds there" {
 	cat >"$dir/fills.c" <<-'C'
 		#include <poll.h>
