@@ -281,6 +281,7 @@ each_build() {
 }
 
 @test "a number that is asked for as a text: what is there is shown, and what is not is a number with a question mark" {
+	cd "$dir"
 	cat >numbers.c <<-'C'
 		#include <stdio.h>
 		#define N __attribute__((noipa))

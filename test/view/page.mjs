@@ -735,13 +735,13 @@ await test("the page is there soon", async () => {
 });
 
 await test("the filters failed and error= have the calls that calls -f has", async () => {
-	const other = await serve(failures), p = watch(await context.newPage());
+	const other = await serve(failures);
 	let some = 0;
 	for (const words of ["failed", "error=ENOENT", "error=ENOTDIR", "failed error!=ENOENT", "error=EXDEV"]) {
 		const json = execFileSync(devtrace, ["calls", "--json", "-f", words, failures], {stdio: ["ignore", "pipe", "ignore"]}).toString();
 		const want = json.trimEnd().split("\n").filter(l => l.startsWith('{"type": "call"')).length;
+		const p = watch(await context.newPage());
 		await p.goto(other.url + "#only=" + encodeURIComponent(words));
-		await p.reload();
 		await p.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 60000});
 		await rest(p);
 		const got = await p.evaluate(async () => {
@@ -750,9 +750,9 @@ await test("the filters failed and error= have the calls that calls -f has", asy
 		});
 		is(got, want, words);
 		some += want;
+		await p.close();
 	}
 	ok(some > 6, "calls that failed: " + some);
-	await p.close();
 	other.child.kill();
 });
 
