@@ -123,7 +123,7 @@ static int compare(struct dt_check *c, struct dt_pyramid *p, struct dt_error *e)
 		for (uint32_t i = 0; i < p->tracks; i++)
 			if (p->track[i].kind == DT_TRACK_THREAD)
 				calls += p->track[i].count;
-		add(c, "calls of threads", calls, c->calls.calls);
+		add(c, "calls of threads", calls, c->shown.calls);
 		compare_functions(c, p->reader, &sum);
 	}
 	dt_stats_free(&sum);

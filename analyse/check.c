@@ -425,6 +425,7 @@ static int read_calls(struct checking *k, struct dt_error *e)
 	k->pair = dt_pair_new(k->r, &events, false);
 	if (!k->pair)
 		return dt_fail(e, "out of memory");
+	dt_pair_unfold(k->pair);
 	rc = dt_reader_start(k->r, &range, &why);
 	while (!rc && (rc = dt_reader_next(k->r, &s, &why)) > 0) {
 		if (dt_checking_span(k, &s) || dt_pair_span(k->pair, &s))
@@ -489,6 +490,32 @@ static int check_calls(struct checking *k, struct dt_error *e)
 	return rc || !k->read ? rc : compare(k, e);
 }
 
+static void fold_call(void *ctx, const struct dt_call *c)
+{
+	struct dt_check *k = ctx;
+
+	count(&k->shown, c);
+	dt_stats_call(&k->stats, c);
+}
+
+/* Sums the calls up as others do, where some are a part of others (dt_pair_unfold()): the records
+ * have been compared with all calls. */
+static int fold_sums(struct dt_reader *r, struct dt_check *c, struct dt_error *e)
+{
+	const struct dt_pair_events events = {.end = fold_call, .ctx = c};
+	const struct dt_reader_range range = {.order = DT_BY_THREAD};
+
+	c->shown = c->calls;
+	if (!dt_pair_may_fold(r))
+		return 0;
+	c->shown = (struct dt_check_calls){0};
+	dt_stats_free(&c->stats);
+	c->stats = (struct dt_stats){0};
+	if (dt_pair_run(r, &range, &events, e))
+		return -1;
+	return c->stats.no_memory ? dt_fail(e, "out of memory") : 0;
+}
+
 static int check_held(struct checking *k, const char *path, struct dt_error *e)
 {
 	struct dt_check *c = k->c;
@@ -502,7 +529,7 @@ static int check_held(struct checking *k, const char *path, struct dt_error *e)
 		return -1;
 	if (!c->paired)
 		return 0;
-	if (dt_check_pyramid(k->r, path, c, e))
+	if (fold_sums(k->r, c, e) || dt_check_pyramid(k->r, path, c, e))
 		return -1;
 	return k->how->again ? dt_check_pyramid(k->r, NULL, c, e) : 0;
 }

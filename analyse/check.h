@@ -29,8 +29,11 @@ struct dt_check {
 	struct dt_faults faults;
 	struct dt_check_chunks chunks;
 	struct dt_check_calls calls;
-	struct dt_stats stats;
-	uint64_t pauses; /* stretches of time in which nothing was recorded */
+	/* calls as commands show them: without those that are a part of others (dt_pair_unfold())
+	 */
+	struct dt_check_calls shown;
+	struct dt_stats stats; /* of these */
+	uint64_t pauses;       /* stretches of time in which nothing was recorded */
 	bool cut_off; /* its session is still running or was killed: the file does not say how many
 			 records there were */
 	uint64_t whole; /* ticks until which the records of all cores are there; UINT64_MAX: of the

@@ -58,7 +58,7 @@ static bool take_caller(void *ctx, const struct dt_call *c)
 void dt_held_calls_take(struct dt_held_calls *h, struct dt_pair *p, const struct dt_site *site,
 			const struct dt_span *s, uint32_t i)
 {
-	const struct dt_store_place at = {site->function, site->place};
+	const struct dt_store_place at = {.function = site->function, .place = site->place};
 	const struct dt_call *c = NULL;
 	struct dt_held_call *of;
 

@@ -27,6 +27,15 @@ static __attribute__((noinline, cold)) void end_waits(struct dt_segment *s,
 	dt_waits_limit(&f->call);
 	if (!caller)
 		return;
+	if (dt_pair_is_folded(f)) {
+		caller->waited_self += f->call.waited_self;
+		if (f->call.longest[1] > caller->longest[1]) {
+			caller->longest[1] = f->call.longest[1];
+			caller->waited_for[1] = f->call.waited_for[1];
+			caller->woken[1] = f->call.woken[1];
+			caller->queued[1] = f->call.queued[1];
+		}
+	}
 	caller->flags |= DT_CALL_WAITED;
 	caller->waited += f->call.waited;
 	caller->preempted += f->call.preempted;
@@ -73,6 +82,8 @@ static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segm
 		dt_waits_unseen(p, c);
 	if (__builtin_expect(c->flags & DT_CALL_WAITED, 0))
 		end_waits(s, f);
+	if (__builtin_expect(dt_pair_is_folded(f), 0))
+		return;
 	p->said = s;
 	p->enclosing = (uint32_t)(f - s->frame);
 	p->events.end(p->events.ctx, c);
@@ -134,6 +145,13 @@ void dt_pair_pop(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 		dt_part_end(p, t, s, flags, exit);
 		return;
 	}
+	if (__builtin_expect(dt_pair_is_folded(f), 0)) {
+		say_end(p, t, s, f, flags, exit);
+		charge(t, s, s->n - 1, f->call.children);
+		s->n--;
+		s->folded--;
+		return;
+	}
 	--*f->open;
 	f->call.inner = f->inner;
 	say_end(p, t, s, f, flags, exit);
@@ -186,6 +204,29 @@ static inline uint32_t *open_count(struct dt_thread_stack *t, uint32_t function)
 	return dt_open_count(c, function);
 }
 
+/* Returns whether a new frame can be a part of the one before it, which has jumped to it: that is
+ * recorded only where a module calls it, too. */
+static bool may_be_folded(const struct dt_pair *p, const struct dt_segment *s,
+			  const struct dt_stack_frame *f)
+{
+	return s->n && f[-1].call.sp == f->call.sp && f[-1].call.entry < p->facts &&
+	       p->fact[f[-1].call.entry].folds;
+}
+
+/* Makes a new frame a part of the one before it. */
+static void fold(struct dt_pair *p, struct dt_segment *s, struct dt_stack_frame *f)
+{
+	struct dt_call *outer = &dt_pair_whole(f - 1)->call;
+
+	f->call.flags |= DT_CALL_FOLDED;
+	if (!(outer->flags & DT_CALL_FOLDS))
+		outer->folded = f->call.function;
+	outer->flags |= DT_CALL_FOLDS;
+	p->folded++;
+	s->folded++;
+	s->n++;
+}
+
 void dt_pair_push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint64_t sp,
 		  uint32_t function, uint32_t flags)
 {
@@ -208,12 +249,13 @@ void dt_pair_push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segmen
 	f->lands = p->fact[p->span->site[p->at]].lands;
 	c = &f->call;
 	c->id = ++p->last_id;
-	c->parent = s->n ? f[-1].call.id : s->below_id;
+	c->parent = s->n ? dt_pair_whole(f - 1)->call.id : s->below_id;
 	c->tid = t->tid;
 	c->function = function;
 	c->entry = p->span->site[p->at];
 	c->exit = 0;
-	c->depth = s->depth + s->n;
+	c->depth = dt_pair_depth(s);
+	c->folded = 0;
 	c->flags = flags;
 	c->begin = c->end = p->now;
 	c->sp = sp;
@@ -228,6 +270,12 @@ void dt_pair_push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segmen
 	if (p->values) {
 		memcpy(f->argument, p->span->value[p->at], sizeof(f->argument));
 		c->argument = f->argument;
+	}
+	if (__builtin_expect(flags & DT_CALL_TAILED && p->fact[c->entry].folds &&
+				     may_be_folded(p, s, f),
+			     0)) {
+		fold(p, s, f);
+		return;
 	}
 	if ((*open)++)
 		c->flags |= DT_CALL_RECURSIVE;
@@ -248,7 +296,7 @@ void dt_pair_callers(struct dt_pair *p, bool (*fn)(void *ctx, const struct dt_ca
 
 	while (s) {
 		while (n-- > 0)
-			if (!fn(ctx, &s->frame[n].call))
+			if (!dt_pair_is_folded(&s->frame[n]) && !fn(ctx, &s->frame[n].call))
 				return;
 		n = (uint32_t)(dt_pair_below(s) + 1);
 		s = n ? s->below : NULL;
@@ -260,9 +308,9 @@ const uint32_t *dt_pair_caller_note(const struct dt_pair *p)
 	int64_t below;
 
 	if (p->enclosing)
-		return p->said->frame[p->enclosing - 1].note;
+		return dt_pair_whole(&p->said->frame[p->enclosing - 1])->note;
 	below = p->said ? dt_pair_below(p->said) : -1;
-	return below < 0 ? NULL : p->said->below->frame[below].note;
+	return below < 0 ? NULL : dt_pair_whole(&p->said->below->frame[below])->note;
 }
 
 bool dt_pair_is_first(const struct dt_pair *p)
@@ -289,8 +337,8 @@ void dt_pair_orphan(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, u
 	p->said = NULL;
 	p->enclosing = 0;
 	if (s && s->n && s->frame[s->n - 1].call.sp > sp) {
-		c.parent = s->frame[s->n - 1].call.id;
-		c.depth = s->depth + s->n;
+		c.parent = dt_pair_whole(&s->frame[s->n - 1])->call.id;
+		c.depth = dt_pair_depth(s);
 		p->said = s;
 		p->enclosing = s->n;
 	}

@@ -45,7 +45,7 @@ static struct dt_segment *nested(struct dt_pair *p, struct dt_thread_stack *t,
 	if (below) {
 		s->below = below;
 		s->below_id = below->frame[below->n - 1].call.id;
-		s->depth = below->depth + below->n;
+		s->depth = dt_pair_depth(below);
 	}
 	return s;
 }

@@ -117,6 +117,7 @@ int dt_facts_renew(struct dt_pair *p)
 				     .leaving = site->place == DT_SITE_POINT_LEAVING,
 				     .keeps = is_named(p, site->function, "swapcontext")};
 		f[i].arrives = changes_stack(p, site->function);
+		f[i].folds = site->crossing && !p->unfolded && !f[i].keeps && !f[i].arrives;
 		f[i].exits_only = !entered[f[i].function];
 		if (site->target)
 			f[i].lands =

@@ -48,6 +48,10 @@ static void look(const struct looking *k, struct dt_thread_stack *t)
 			const struct dt_stack_frame *f = &s->frame[n];
 			uint64_t took = took_so_far(k, t, f);
 
+			if (dt_pair_is_folded(f)) {
+				inside += f->call.children;
+				continue;
+			}
 			k->fn(k->ctx, &f->call, k->core, took, f->call.children + inside, f->inner);
 			inside = took;
 		}

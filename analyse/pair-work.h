@@ -38,6 +38,7 @@ struct fact {
 			 has come to */
 	bool exits_only; /* no entries of the function are recorded */
 	bool keeps;	 /* of swapcontext(): the thread may come back to the place of its entry */
+	bool folds; /* an entry that is recorded only where a module calls, and may be folded */
 };
 
 /* ---- parts of a trace: pair.h ---- */
@@ -118,8 +119,10 @@ struct dt_pair {
 	struct dt_thread_stack *nobody[65536]; /* what runs on each core without a thread */
 	uint32_t cores;			       /* of these two: from here on, all are NULL */
 	bool any_loss, no_memory;
-	bool spoiled; /* this is a part of a trace, which cannot be paired without what was before
-		       */
+	bool spoiled;  /* this is a part of a trace, which cannot be paired without what was before
+			*/
+	bool unfolded; /* no call is folded: dt_pair_unfold() */
+	uint64_t folded;     /* calls that were */
 	uint64_t impossible; /* records of calls that are earlier than one before them in their
 				thread */
 	uint64_t next_loss;  /* after this time the span's core may lose something, or is losing it
@@ -165,6 +168,27 @@ static inline void dt_pair_has_core(struct dt_pair *p, uint32_t core)
 static inline struct dt_stack_frame *dt_pair_top(struct dt_segment *s)
 {
 	return s->n ? &s->frame[s->n - 1] : NULL;
+}
+
+/* Returns whether a frame is a part of the one before it. */
+static inline bool dt_pair_is_folded(const struct dt_stack_frame *f)
+{
+	return f->call.flags & DT_CALL_FOLDED;
+}
+
+/* Returns the frame that a frame is a part of: itself, if it is not folded. The first one of a
+ * segment never is. */
+static inline struct dt_stack_frame *dt_pair_whole(struct dt_stack_frame *f)
+{
+	while (__builtin_expect(dt_pair_is_folded(f), 0))
+		f--;
+	return f;
+}
+
+/* Returns the depth of the next call on a segment. */
+static inline uint32_t dt_pair_depth(const struct dt_segment *s)
+{
+	return s->depth + s->n - s->folded;
 }
 
 /* An outer call of the same function is looked for among so many callers (pair-calls.c). */

@@ -96,6 +96,24 @@ struct dt_pair *dt_pair_new(struct dt_reader *r, const struct dt_pair_events *ev
 	return p;
 }
 
+void dt_pair_unfold(struct dt_pair *p)
+{
+	p->unfolded = true;
+}
+
+uint64_t dt_pair_folded(const struct dt_pair *p)
+{
+	return p->folded;
+}
+
+bool dt_pair_may_fold(const struct dt_reader *r)
+{
+	for (uint32_t i = 1; i <= dt_reader_sites(r); i++)
+		if (dt_reader_site(r, i)->crossing)
+			return true;
+	return false;
+}
+
 /* ---- records ---- */
 
 /* Returns whether the exit at sp, by which the thread's innermost call ends, is that of the first
@@ -182,6 +200,22 @@ static void point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 	}
 }
 
+/* Returns whether a record is one of the values of a call that nothing is passed on of: it is the
+ * innermost one, and the record's site has the place of its function. */
+static bool is_value_of_folded(const struct dt_pair *p, const struct dt_segment *s, uint32_t i)
+{
+	const struct dt_stack_frame *f = s && s->n ? &s->frame[s->n - 1] : NULL;
+	const struct dt_site *site = dt_reader_site(p->reader, p->span->site[i]), *entry;
+	const struct dt_function_info *a, *b;
+
+	if (!f || !dt_pair_is_folded(f) || site->place == DT_SITE_POINT)
+		return false;
+	entry = dt_reader_site(p->reader, f->call.entry);
+	a = dt_reader_function(p->reader, site->function);
+	b = entry ? dt_reader_function(p->reader, entry->function) : NULL;
+	return a && b && a->address == b->address && a->module == b->module;
+}
+
 static void other(struct dt_pair *p, struct dt_thread_stack *t, uint8_t kind, uint64_t sp,
 		  uint32_t i)
 {
@@ -197,10 +231,13 @@ static void other(struct dt_pair *p, struct dt_thread_stack *t, uint8_t kind, ui
 	else if (kind == DT_WAKE)
 		dt_waits_woken(p, t, p->span, i);
 	s = t->current;
+	if (__builtin_expect((kind == DT_POINT || kind == DT_MORE) && s && s->folded, 0) &&
+	    is_value_of_folded(p, s, i))
+		return;
 	p->said = s;
 	p->enclosing = s ? s->n : 0;
 	if (p->events.other)
-		p->events.other(p->events.ctx, p->span, i, s ? s->depth + s->n : 0);
+		p->events.other(p->events.ctx, p->span, i, s ? dt_pair_depth(s) : 0);
 }
 
 void dt_pair_look(struct dt_pair *p, uint32_t tid)

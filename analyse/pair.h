@@ -52,6 +52,18 @@ struct dt_pair;
  * NULL: out of memory. */
 struct dt_pair *dt_pair_new(struct dt_reader *r, const struct dt_pair_events *events, bool values);
 
+/*
+ * Of functions that are recorded only where a module calls them (-l), calls that one of them makes
+ * of another by a jump are not the module's, although they return to it: pairing makes them a part
+ * of the call that has jumped (DT_CALL_FOLDS), and passes nothing on of them. This has all calls
+ * passed on, as they were recorded; parts of a trace need it. Must come before the first span.
+ */
+void dt_pair_unfold(struct dt_pair *p);
+/* Returns how many calls have been made a part of others so far. */
+uint64_t dt_pair_folded(const struct dt_pair *p);
+/* Returns whether the trace has functions whose calls may be folded. */
+bool dt_pair_may_fold(const struct dt_reader *r);
+
 /* Takes the next span of the reader, and calls the events. Returns -1 when out of memory. */
 int dt_pair_span(struct dt_pair *p, const struct dt_span *s);
 

@@ -285,7 +285,10 @@ static int prepare(struct worker *k, struct work *w, struct dt_error *e)
 	if (!k->reader)
 		return -1;
 	k->pair = dt_pair_new(k->reader, &events, false);
-	return k->pair ? 0 : dt_fail(e, "out of memory");
+	if (!k->pair)
+		return dt_fail(e, "out of memory");
+	dt_pair_unfold(k->pair);
+	return 0;
 }
 
 /* Has the parts paired by so many threads, of which this is one. */
@@ -374,6 +377,8 @@ int dt_parts_run(struct dt_parts *k, struct dt_error *e)
 	w.result = calloc(w.window, sizeof(*w.result));
 	w.begin = cut(k->reader, k->length, &w.parts);
 	k->pair = dt_pair_new(k->reader, &k->events, false);
+	if (k->pair)
+		dt_pair_unfold(k->pair);
 	k->parts = (unsigned)w.parts;
 	if (!worker || !w.result || !w.begin || !k->pair) {
 		dt_fail(e, "out of memory");

@@ -4,7 +4,7 @@
 
 #include "analyse/pyramid-work.h"
 
-#define VERSION 15
+#define VERSION 16
 
 #define TRACKS_BARE  64
 #define REGIONS_BARE 16

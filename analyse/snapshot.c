@@ -12,7 +12,7 @@
 #define MEMORY_MAX ((size_t)512 << 20)
 
 #define SEGMENT_BYTES 5	 /* the fewest bytes that a segment takes in a snapshot... */
-#define FRAME_BYTES   28 /* ...and a frame */
+#define FRAME_BYTES   29 /* ...and a frame */
 
 /* ---- keeping ---- */
 
@@ -42,7 +42,7 @@ static int put_segment(struct dt_bytes *b, const struct dt_thread_stack *t,
 			   t->held - f->held, t->pauses - f->pauses, f->inner, c->waited,
 			   c->waited_self, c->preempted, c->inner_waited, c->longest[0],
 			   c->longest[1], c->waited_for[0], c->waited_for[1], c->woken[0],
-			   c->woken[1], c->queued[0], c->queued[1]))
+			   c->woken[1], c->queued[0], c->queued[1], c->folded))
 			return -1;
 		begin = c->begin;
 		sp = c->sp;
@@ -195,14 +195,17 @@ static int take_frames(struct taking *k, struct dt_thread_stack *t, struct dt_se
 		call->inner_waited = dt_get_varint(c);
 		take_longest(k, call);
 		call->end = call->begin;
-		call->depth = s->depth + s->n;
+		call->folded = (uint32_t)dt_get_varint(c);
+		call->depth = dt_pair_depth(s);
 		call->note = f->note;
-		if (c->bad || f->jump > DT_JUMP_LANDED || !is_known(k, call->function, call->entry))
+		if (c->bad || f->jump > DT_JUMP_LANDED ||
+		    !is_known(k, call->function, call->entry) || (dt_pair_is_folded(f) && !s->n))
 			return -1;
+		s->folded += dt_pair_is_folded(f);
 		f->open = count_of(k, t, call->function);
 		if (!f->open)
 			return -1;
-		++*f->open;
+		*f->open += !dt_pair_is_folded(f);
 	}
 	return 0;
 }
@@ -226,7 +229,7 @@ static int take_segment(struct taking *k, struct dt_thread_stack *t, uint32_t *b
 	s->below_id = below_id;
 	s->doubtful = left & 1;
 	s->kept = left & 2;
-	if (take_frames(k, t, s, n) || (s->kept && !s->n)) {
+	if (take_frames(k, t, s, n) || (s->kept && (!s->n || dt_pair_is_folded(dt_pair_top(s))))) {
 		s->kept = false;
 		return -1;
 	}

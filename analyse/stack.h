@@ -42,7 +42,8 @@ struct dt_stack_frame {
 struct dt_segment {
 	struct dt_stack_frame *frame;
 	uint32_t n, size;
-	uint32_t depth;		  /* depth of frame[0] */
+	uint32_t depth;	 /* depth of frame[0] */
+	uint32_t folded; /* how many frames are a part of the one before (DT_CALL_FOLDED) */
 	struct dt_segment *below; /* the segment that it was entered from; NULL: it is not nested */
 	uint64_t below_id;	  /* id of the call that it was entered from */
 	bool doubtful; /* it was left without a sign that the thread will come back to it */

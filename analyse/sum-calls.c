@@ -79,7 +79,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 }
 
 int dt_sum_calls(struct dt_reader *r, struct dt_sums *sums, struct dt_reader_range *range,
-		 struct dt_error *e)
+		 uint64_t *folded, struct dt_error *e)
 {
 	struct summing *k = calloc(1, sizeof(*k));
 	const struct dt_pair_events events = {
@@ -92,6 +92,7 @@ int dt_sum_calls(struct dt_reader *r, struct dt_sums *sums, struct dt_reader_ran
 	*k = (struct summing){
 		.reader = r, .sums = sums, .wants_behind = dt_sums_wants_arguments(sums)};
 	range->values = true;
+	*folded = 0;
 	k->pair = dt_pair_new(r, &events, true);
 	if (!k->pair) {
 		dt_fail(e, "out of memory");
@@ -105,6 +106,7 @@ int dt_sum_calls(struct dt_reader *r, struct dt_sums *sums, struct dt_reader_ran
 	k->span = NULL;
 	if (!rc)
 		rc = dt_pair_finish(k->pair);
+	*folded = dt_pair_folded(k->pair);
 	if (!rc && (k->held.no_memory || dt_sums_failed(sums)))
 		rc = dt_fail(e, "out of memory");
 out:

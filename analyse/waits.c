@@ -104,8 +104,9 @@ static void come_back(struct dt_pair *p, struct dt_thread_stack *t, uint64_t beg
 		c->preempted += t->preempted ? waited : 0;
 	}
 	if (p->events.wait)
-		p->events.wait(p->events.ctx, t->tid, c, end - waited, end, t->preempted,
-			       dt_pair_waited_for(p, what), &ended);
+		p->events.wait(p->events.ctx, t->tid,
+			       c ? &dt_pair_whole(dt_pair_top(s))->call : NULL, end - waited, end,
+			       t->preempted, dt_pair_waited_for(p, what), &ended);
 }
 
 /* Notes that a thread leaves a core. If it has been seen on another one meanwhile, the switch has

@@ -35,7 +35,7 @@
 #define DT_AREA_GATES	0x8400 /* in the code, after the blob: see arch/gate.h */
 #define DT_AREA_STUB	0x8a00 /* after these: where system calls made for us run from */
 #define DT_BLOB_OTHER	0x01000000
-#define DT_BLOB_MAGIC	0x32626f6c62747664
+#define DT_BLOB_MAGIC	0x33626f6c62747664
 
 #define DT_HOOKS	10 /* enum dt_hook */
 #define DT_FROM_MAX	4  /* modules whose calls alone are recorded by the hooks called ..._FROM */
@@ -238,6 +238,12 @@ struct dt_blob {
 	uint64_t reads_pointer;	 /* 1: an instruction tells a thread's thread pointer */
 	uint64_t hook[DT_HOOKS]; /* addresses of the hooks that were made; 0: none */
 	int64_t errno_offset;	 /* of errno from %fs; 0: not known */
+	/* libc's execve, if its calls are recorded (target/exec.c): its address, and whether it is
+	 * only those that the modules in `from' make; 0: none are */
+	uint64_t exec_site, exec_crossing;
+#define DT_EXEC_ENTRY 0 /* what the pc of its records is, from that address on */
+#define DT_EXEC_PATH  1
+#define DT_EXEC_EXIT  2
 	/* the modules whose calls alone the hooks called ..._FROM record; size 0: no module */
 	struct dt_from {
 		uint64_t begin, size;

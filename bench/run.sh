@@ -180,7 +180,7 @@ filtered() {
 }
 
 part_filter() {
-	local words=('-*' 'time>10ms' 'result=7' 'arg1>1000000000' 'depth>9' 'caller:nobody') reach word
+	local words=('-*' 'time>10ms' 'result=7' 'arg1>1000000000' 'depth>9' 'caller:nobody' failed 'error=ENOENT') reach word
 	local sums=('count by function' 'hist(time) by caller' 'arg1 by arg1')
 	gcc -O2 -g -D_GNU_SOURCE -o "$work/call-plain" "$root/bench/call.c" -lpthread
 	for ((i = 0; i < rounds; i++)); do

@@ -283,6 +283,7 @@ static const struct {
 	{DT_CALL_OPEN, "unfinished"},	{DT_CALL_NO_EXIT, "no_exit"},
 	{DT_CALL_LOSS, "loss"},		{DT_CALL_PAUSED, "paused"},
 	{DT_CALL_BACKWARD, "backward"}, {DT_CALL_RECURSIVE, "recursive"},
+	{DT_CALL_FOLDS, "folds"},
 };
 
 static void print_flags(struct calls *k, const struct dt_call *c)

@@ -274,6 +274,9 @@ static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t 
 	}
 	while ((flag = dt_marks_next(&at, flags, &text))) {
 		p = stpcpy(stpcpy(p, separator), text);
+		if (flag == DT_CALL_TAIL &&
+		    (c->flags & (DT_CALL_FOLDS | DT_CALL_LEFT | DT_CALL_INFERRED)) == DT_CALL_FOLDS)
+			p = dt_format_name(&k->formats, stpcpy(p, " of "), c->folded);
 		if (flag == DT_CALL_OPEN)
 			p = put_fate(k, p, c, tid);
 		else if (flag == DT_CALL_UNWOUND && dt_calls_ended_by_exec(k, c))

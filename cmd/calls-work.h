@@ -103,6 +103,7 @@ struct calls {
 	uint64_t *before;     /* of where the line goes that is being made: see struct output */
 	uint64_t last_before; /* the same for the last lines */
 	bool only_failed;     /* only calls that failed */
+	bool tail_calls;      /* of calls of libraries, also those made by a jump */
 	bool met;	      /* one that is wanted has ended */
 	const char *filter_text;
 	struct dt_choosing choice; /* only calls that its filter wants; NULL: all */

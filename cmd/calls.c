@@ -37,6 +37,8 @@ static const char help[] =
 	"      --thread TID       only this thread; may be given several times\n"
 	"      --merge            all threads in the order of time, with a column for the thread\n"
 	"      --subtract         durations without what recording cost\n"
+	"      --tail-calls       of calls of libraries (record -l), also those that one of the\n"
+	"                         functions makes by a jump (malloc in realloc)\n"
 	"      --from TIME        begin there: 1.5ms after the first record, or a number of ticks\n"
 	"      --to TIME          end there\n"
 	"  -O, --fields LIST      the columns: time, since, elapsed, duration, self, cpu, wait, core,\n"
@@ -237,6 +239,8 @@ static bool make_output(struct calls *k, const struct dt_pair_events *events)
 		dt_pair_free(k->pair);
 		return false;
 	}
+	if (k->tail_calls)
+		dt_pair_unfold(k->pair);
 	k->choice.pair = k->pair;
 	if (!own)
 		return true;
@@ -417,6 +421,8 @@ static bool take_form(struct calls *k, int c, int *status)
 		return k->as_json = true;
 	case 6:
 		return k->only_failed = true;
+	case 12:
+		return k->tail_calls = true;
 	case 'B':
 		return k->backtrace = true;
 	case 'O':
@@ -457,6 +463,7 @@ static int parse(int argc, char **argv, struct calls *k)
 						{"header", no_argument, NULL, 9},
 						{"no-header", no_argument, NULL, 10},
 						{"json", no_argument, NULL, 11},
+						{"tail-calls", no_argument, NULL, 12},
 						DT_TERMINAL_LONG,
 						{"help", no_argument, NULL, 'h'},
 						{0}};

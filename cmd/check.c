@@ -84,7 +84,7 @@ static bool has_changed(struct dt_reader *r, const struct dt_check *c, uint64_t 
 static bool check_sql(const char *path, struct dt_reader *r, struct dt_check *c)
 {
 	/* sql has tenths of ns, and, like the calls here, times without the waits for the tracer */
-	double ns = (double)c->calls.ticks * dt_reader_ns_per_tick(r), off;
+	double ns = (double)c->shown.ticks * dt_reader_ns_per_tick(r), off;
 	struct dt_sql_session s;
 	struct dt_error e = {""};
 	uint64_t calls[3] = {0}, records[1 + 2] = {0}, lost[1 + 2] = {0}, waits[1 + 2] = {0};
@@ -129,14 +129,14 @@ static bool check_sql(const char *path, struct dt_reader *r, struct dt_check *c)
 			dt_faults_add(&c->faults, DT_FAULT_SQL, "%lu pauses, and there are %lu",
 				      (unsigned long)waits[2], (unsigned long)c->pauses);
 		off = (double)calls[2] > ns ? (double)calls[2] - ns : ns - (double)calls[2];
-		if (calls[0] != c->calls.calls || calls[1] != c->calls.timed ||
-		    off > 2 + (double)c->calls.timed / 10 + ns / 1e9)
+		if (calls[0] != c->shown.calls || calls[1] != c->shown.timed ||
+		    off > 2 + (double)c->shown.timed / 10 + ns / 1e9)
 			dt_faults_add(
 				&c->faults, DT_FAULT_SQL,
 				"%lu calls, %lu timed of %lu ns, and there are %lu, %lu of %.0f",
 				(unsigned long)calls[0], (unsigned long)calls[1],
-				(unsigned long)calls[2], (unsigned long)c->calls.calls,
-				(unsigned long)c->calls.timed, ns);
+				(unsigned long)calls[2], (unsigned long)c->shown.calls,
+				(unsigned long)c->shown.timed, ns);
 	}
 	dt_sql_close(&s);
 	return asked;

@@ -219,6 +219,15 @@ void dt_cmd_say_filtered(uint64_t taken, uint64_t all)
 			    (unsigned long long)(all - taken), (unsigned long long)all);
 }
 
+void dt_cmd_say_folded(uint64_t n, bool shows)
+{
+	dt_cmd_fail("note: %llu call%s made by a jump (as realloc does of malloc) %s a part of the "
+		    "call that made %s%s",
+		    (unsigned long long)n, n == 1 ? "" : "s", n == 1 ? "is" : "are",
+		    n == 1 ? "it" : "them",
+		    shows ? "; with --tail-calls they have lines of their own" : "");
+}
+
 bool dt_cmd_switches(const struct dt_reader *r)
 {
 	if (dt_feed_has_switches(r))

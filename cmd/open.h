@@ -97,6 +97,10 @@ bool dt_cmd_cost(const struct dt_reader *r, const char *kind, struct dt_cmd_cost
 
 /* Fills 256 costs, by enum dt_kind, for struct dt_pair_events: the medians. False: the trace does
  * not have them, which has been reported. */
+/* Says on stderr how many calls are a part of others (dt_pair_unfold()). shows: an option of the
+ * command shows them. */
+void dt_cmd_say_folded(uint64_t n, bool shows);
+
 bool dt_cmd_costs(const struct dt_reader *r, double *cost);
 
 /* Says how many calls are missing because a filter did not want them while recording. */

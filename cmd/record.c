@@ -94,7 +94,10 @@ static const char record_usage[] =
 	"  -f, --follow               PROG may be a script or a test driver: trace each program "
 	"that it\n"
 	"                             runs as if it was named, and wait for what it leaves "
-	"running\n" OPTIONS;
+	"running\n"
+	"      --failed               write only calls that failed: as --filter=failed; without "
+	"options\n"
+	"                             that choose functions, those of libraries (-l)\n" OPTIONS;
 
 static const char attach_usage[] =
 	"usage: devtrace attach [OPTION]... PID...; devtrace attach -k[PATTERN]\n"
@@ -112,7 +115,8 @@ static const char attach_usage[] =
 	"  -e, --ssh=COMMAND          with --hosts: instead of 'ssh %h': 'docker exec -i %h sh -c'\n"
 	"      --remote=COMMAND       with --hosts: instead of 'devtrace' there\n"
 	"      --push[=PROGRAM]       with --hosts: bring this devtrace there for the time, or PROGRAM,\n"
-	"                             one of 'make static'; --remote is then what starts it ('sudo')\n" OPTIONS;
+	"                             one of 'make static'; --remote is then what starts it ('sudo')\n"
+	"      --failed               write only calls that failed: as --filter=failed\n" OPTIONS;
 
 static const char run_usage[] =
 	"usage: devtrace [OPTION]... PROG [ARG]...\n"
@@ -131,19 +135,32 @@ static const char run_usage[] =
 
 static int attach(struct dt_trace_command *c, char **pids);
 
+/* Has --failed choose calls as --filter does, beside the words that are given there; *words: what
+ * is to be freed. -1: out of memory. */
+static int choose_failed(struct dt_trace_command *c, char **words)
+{
+	const char *filter = c->options.filter;
+
+	*words = NULL;
+	if (!c->failed)
+		return 0;
+	if (asprintf(words, "%s%sfailed", filter ? filter : "", filter ? " " : "") < 0) {
+		*words = NULL;
+		return -1;
+	}
+	c->options.filter = *words;
+	c->nameless = true;
+	return 0;
+}
+
 static int trace(struct dt_trace_command *c, int argc, char **argv, const char *what,
 		 int (*run)(struct dt_trace_command *c, char **argv))
 {
 	int first = dt_trace_options(c, argc, argv), status;
+	char *filter;
 
 	if (first < 0)
 		return first == -1 ? 0 : 2;
-	if (c->failed) {
-		fprintf(stderr,
-			"devtrace: whether a call fails is known when it ends: all are recorded; "
-			"`devtrace calls --failed' then prints those that failed\n");
-		return 2;
-	}
 	if (c->table) {
 		fprintf(stderr,
 			"devtrace: -c is for 'devtrace PROG'; 'devtrace report' prints the table\n");
@@ -167,11 +184,14 @@ static int trace(struct dt_trace_command *c, int argc, char **argv, const char *
 		return 2;
 	}
 	c->options.keep_old = !c->options.output || strcmp(c->options.output, DEFAULT_FILE) == 0;
+	if (choose_failed(c, &filter) < 0)
+		return dt_cmd_fail("out of memory");
 	if (!c->here && (c->hosts || c->by || c->remote || c->push))
 		status = dt_trace_hosts(c, argc, argv, first);
 	else
 		status = run(c, argv + first);
 	dt_selection_clear(&c->options.select);
+	free(filter);
 	return status;
 }
 

@@ -51,6 +51,8 @@ struct report {
 	uint64_t rows;
 	bool fleet; /* this is one of several traces */
 	bool json, subtract, anyway, failed, waiting, live;
+	bool tail_calls;	 /* of calls of libraries, those made by a jump, too */
+	uint64_t folded;	 /* how many of these are a part of others */
 	bool left_out;		 /* the sums of what a filter has left out while recording */
 	bool budget;		 /* when functions were off because of the budget */
 	const char *filter_text; /* NULL: all calls are wanted */

@@ -46,6 +46,8 @@ static const char help[] =
 	"      --json           as JSON, an object a line: doc/json.md\n"
 	"      --subtract       times without what recording cost, as it was measured when the\n"
 	"                       recording began; says how much that is\n"
+	"      --tail-calls     of calls of libraries (record -l), also those that one of the functions\n"
+	"                       makes by a jump (malloc in realloc); otherwise they are a part of it\n"
 	"      --anyway         also of a trace that does not add up\n" DT_JOBS_HELP
 		DT_TERMINAL_HELP "  -h, --help           show this\n"
 	"\n"
@@ -216,6 +218,8 @@ static int read_calls(struct dt_reader *r, struct report *o, const struct dt_rea
 	if (!p)
 		return dt_fail(e, "out of memory");
 	o->choice.pair = o->pair = p;
+	if (o->tail_calls)
+		dt_pair_unfold(p);
 	rc = dt_reader_start(r, range, e);
 	if (!rc && !range->from && !range->to && !dt_reader_summary(r, &sum, NULL))
 		total = sum.records;
@@ -232,6 +236,7 @@ static int read_calls(struct dt_reader *r, struct report *o, const struct dt_rea
 		rc = dt_fail(e, "out of memory");
 	if (!rc && !o->anyway)
 		rc = dt_pair_sound(r, records, total, dt_pair_impossible(p), e);
+	o->folded += dt_pair_folded(p);
 	dt_pair_free(p);
 	return rc;
 }
@@ -301,7 +306,8 @@ static void free_sums(void *sums)
 static unsigned threads_for(struct report *o, const struct dt_reader_range *range,
 			    const struct dt_pair_events *events, uint64_t records)
 {
-	if (events->begin || events->cost || o->failed || o->run.wanted || range->from || range->to)
+	if (events->begin || events->cost || o->failed || o->run.wanted || range->from ||
+	    range->to || dt_pair_may_fold(o->reader))
 		return 1;
 	return dt_parts_threads(o->reader, dt_jobs_for(&o->jobs, records));
 }
@@ -395,6 +401,8 @@ static int print(struct report *o)
 		dt_report_print_table(o, row, n);
 	status = fflush(stdout) || ferror(stdout) ? dt_cmd_fail("cannot write the table") : 0;
 	dt_cmd_unhooked(o->reader, o->shown, NULL);
+	if (o->folded)
+		dt_cmd_say_folded(o->folded, true);
 	if (o->rows && n > o->rows)
 		dt_cmd_fail("note: %zu more %s have calls: without -n all are shown",
 			    n - (size_t)o->rows, o->groups.keys ? "groups" : "functions");
@@ -531,6 +539,8 @@ static bool take_form(struct report *o, int c, int *status)
 		return true;
 	case 11:
 		return o->budget = true;
+	case 12:
+		return o->tail_calls = true;
 	case 10:
 		*status = dt_report_by(&o->groups, optarg) ? -1 : 2;
 		return true;
@@ -562,6 +572,7 @@ static int parse(int argc, char **argv, struct report *o)
 						{"live", no_argument, NULL, 8},
 						{"left-out", no_argument, NULL, 9},
 						{"budget", no_argument, NULL, 11},
+						{"tail-calls", no_argument, NULL, 12},
 						{"by", required_argument, NULL, 10},
 						{"fields", required_argument, NULL, 'O'},
 						{"jobs", required_argument, NULL, 'j'},

@@ -126,6 +126,7 @@ static int sum_calls(struct dt_reader *r, struct sum *o)
 	struct dt_error e;
 	struct dt_sums *s = dt_sums_new(o->text, o->n, &m, &e);
 	struct dt_sums_table *t = NULL;
+	uint64_t folded;
 	int status = 2;
 
 	if (!s) {
@@ -140,7 +141,7 @@ static int sum_calls(struct dt_reader *r, struct sum *o)
 			dt_cmd_fail("%s", e.text);
 			goto out;
 		}
-	if (dt_sum_calls(r, s, &range, &e)) {
+	if (dt_sum_calls(r, s, &range, &folded, &e)) {
 		dt_cmd_fail("%s", e.text);
 		goto out;
 	}
@@ -152,6 +153,8 @@ static int sum_calls(struct dt_reader *r, struct sum *o)
 	print(o, t, o->n);
 	for (size_t i = 0; i < o->n; i++)
 		dt_cmd_unmet_sum(r, dt_sums_words(s, i), dt_sums_filter(s, i));
+	if (folded)
+		dt_cmd_say_folded(folded, false);
 	dt_cmd_say_left_out(r);
 	status = end_output();
 out:

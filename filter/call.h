@@ -46,6 +46,12 @@ enum {
 	DT_CALL_WAITED = 16384,
 	/* context switches were lost while it was open: `unseen' is more than 0 */
 	DT_CALL_UNSEEN = 32768,
+	/*
+	 * It has made a call by a jump which is a part of it, and not passed on: both functions are
+	 * recorded only where the program calls them (malloc in realloc; analyse/pair.h)
+	 */
+	DT_CALL_FOLDS = 65536,
+	DT_CALL_FOLDED = 131072, /* pairing's own: it is such a part */
 };
 
 /*
@@ -69,6 +75,7 @@ struct dt_call {
 	uint32_t entry, exit;	 /* sites; 0: no such record; exit may be that of a function that
 				    returned in its place */
 	uint32_t depth;		 /* 0: the outermost known */
+	uint32_t folded;	 /* with FOLDS: the function that it jumped to */
 	uint32_t flags;		 /* DT_CALL_* */
 	uint64_t begin, end, sp; /* ticks */
 	uint64_t held;	   /* ticks between begin and end in which the tracer held the thread; they

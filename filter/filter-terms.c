@@ -38,7 +38,7 @@ void dt_filter_note(struct dt_filter *f, const struct term *t)
 bool dt_filter_needs_values(const struct dt_filter *f)
 {
 	for (unsigned i = 0; i < f->terms; i++)
-		if ((f->term[i].what <= FAILED && f->term[i].what != TIME) ||
+		if ((f->term[i].what <= ERROR && f->term[i].what != TIME) ||
 		    f->term[i].what == TEXT)
 			return true;
 	return f->events.n != 0;

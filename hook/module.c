@@ -286,6 +286,32 @@ uint64_t dt_file_clone3(struct dt_file *f)
 	return f->clone3;
 }
 
+uint64_t dt_file_execve(struct dt_file *f)
+{
+	const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
+
+	if (!DT_EXEC_CALLS || f->looked_for_execve || !f->elf || !f->probed)
+		return f->execve;
+	f->looked_for_execve = true;
+	/* musl's has another beginning */
+	if ((strncmp(name, "libc.so.", 8) == 0 || strncmp(name, "libc-2", 6) == 0) &&
+	    dt_elf_symbol(f->elf, "execve", &f->execve, NULL) < 0)
+		f->execve = 0;
+	return f->execve;
+}
+
+int64_t dt_file_execve_site(struct dt_file *f)
+{
+	uint64_t address = dt_file_execve(f);
+	size_t n = 0;
+	const uint32_t *site = address ? dt_file_sites_of(f, address, &n) : NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (f->elf->site[site[i]].kind == DT_ELF_PROBE_ENTRY)
+			return site[i];
+	return -1;
+}
+
 size_t dt_file_go_sites(const struct dt_file *f, bool chosen)
 {
 	size_t n = 0;

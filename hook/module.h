@@ -53,6 +53,8 @@ struct dt_file {
 			      in this file */
 	bool errno_read;   /* sets_errno has been found out: */
 	bool sets_errno;   /* it is a library whose functions say by errno why they have failed */
+	bool looked_for_execve;
+	uint64_t execve; /* see dt_file_execve() */
 	bool looked_for_clone3;
 	uint64_t clone3; /* see dt_file_clone3() */
 	bool probed;	 /* its functions have no sleds: its sites are its events and the places
@@ -176,6 +178,11 @@ void dt_file_choose_askers(struct dt_file *f);
  * libc's clone3 survives stripping.
  */
 uint64_t dt_file_clone3(struct dt_file *f);
+/* Returns the address of execve in glibc, whose calls are recorded where it is led through the area
+ * (target/exec.c): dt_file_execve_site() its entry's site, which is never hooked. 0, -1: it has
+ * none. */
+uint64_t dt_file_execve(struct dt_file *f);
+int64_t dt_file_execve_site(struct dt_file *f);
 
 /* Returns the file of a mapping of pid, from the cache or read from disk. NULL only when there is
  * no memory. The file is owned by `files'. */

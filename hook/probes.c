@@ -651,7 +651,9 @@ static void plan_ways(struct dt_plan *plan, struct dt_file *f, struct dt_probe_w
 				continue;
 			way[i].startup = startup;
 			if (dt_probe_is_ours(f, i)) {
-				way[i].how = "devtrace itself is led through it";
+				way[i].hooked = code->function[i].start == dt_file_execve(f);
+				way[i].how =
+					way[i].hooked ? "led" : "devtrace itself is led through it";
 				continue;
 			}
 			if (round % 2)

@@ -167,6 +167,7 @@ enum devtrace_call_flag {
 	DEVTRACE_BACKWARD = 4096,   /* it seemed to end before it began */
 	DEVTRACE_PAUSED = 8192,	    /* recording was stopped while it was open */
 	DEVTRACE_WAITED = 16384,    /* its thread was on no processor for a time */
+	DEVTRACE_FOLDS = 65536,	    /* a call that it made by a jump is a part of it (-l) */
 };
 
 /* With one of these flags, a duration is not known or does not count in sums. */

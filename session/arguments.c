@@ -315,6 +315,15 @@ static struct dt_item kept_item(int64_t offset, const char *type)
 	return item;
 }
 
+/* Adds the second half of the 16 bytes of a structure, whose first half is the last item. */
+static int add_second(struct dt_point *point, uint16_t offset, const char *type)
+{
+	struct dt_item item = kept_item(offset, type);
+
+	point->label[point->items - 1].pair = true;
+	return dt_point_item(point, &item, "", "", NULL);
+}
+
 /* Adds the items for what the kept pointer leads to. */
 static int add_output(struct dt_point *point, const struct dt_filled *out)
 {
@@ -332,9 +341,17 @@ static int add_output(struct dt_point *point, const struct dt_filled *out)
 		return -1;
 	if (out->pieces < 2)
 		return 0;
-	point->label[0].pair = true;
-	item = kept_item(out->offset[1], out->type);
-	return dt_point_item(point, &item, "", "", NULL);
+	if (add_second(point, out->offset[1], out->type) < 0)
+		return -1;
+	for (unsigned i = 0; i < out->mores; i++) {
+		const struct dt_filled_more *more = &out->more[i];
+
+		item = kept_item(more->offset[0], more->type);
+		if (dt_point_item(point, &item, out->name, more->type, NULL) < 0 ||
+		    add_second(point, more->offset[1], more->type) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 int dt_outputs_points(struct dt_file *f, const struct dt_function *function, uint64_t exit,

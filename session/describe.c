@@ -449,12 +449,22 @@ static bool is_entry_alone(struct dt_file *f, uint64_t function)
 	return any;
 }
 
+/* Returns whether a record is one of a call of libc's execve, which has no hooks. */
+static bool is_exec(const struct dt_module *m, const struct dt_record *r)
+{
+	uint64_t at = dt_file_execve(m->file);
+
+	return at && r->pc - (m->bias + at) == (r->kind == DT_ENTRY  ? DT_EXEC_ENTRY
+						: r->kind == DT_MORE ? DT_EXEC_PATH
+								     : DT_EXEC_EXIT);
+}
+
 bool dt_describe_is_call(struct dt_session *s, const struct dt_record *r)
 {
 	struct dt_target *t;
 	struct dt_module *m = dt_whose_module(s, r, &t);
 
-	return m && dt_whose_call_site(m, r->pc);
+	return m && (dt_whose_call_site(m, r->pc) || is_exec(m, r));
 }
 
 enum dt_stack_record dt_describe_stack(struct dt_session *s, const struct dt_record *r)
@@ -490,6 +500,64 @@ static void describe_hit(struct dt_session *s, struct dt_target *t, const struct
 		describe_point(s, m, point, first, text, row);
 }
 
+/* Describes a record of a call of libc's execve: target/exec.c. */
+static void describe_exec(struct dt_session *s, const struct dt_module *m,
+			  const struct dt_record *r, struct dt_site_row *row)
+{
+	uint64_t at = m->file->execve;
+	int64_t entry = dt_file_execve_site(m->file), out;
+	char signature[DT_DESCRIBE_SIGNATURE];
+	const struct dt_function *f;
+
+	if (!is_exec(m, r))
+		return;
+	row->pc = m->bias + at;
+	if (r->kind == DT_MORE) {
+		out = dt_describe_function(s, &(struct dt_function_row){.module = m->functions,
+									.address = row->pc,
+									.name = "execve",
+									.file = "",
+									.signature = "path:s@0;v",
+									.variant = 127});
+		describe_own(s, m, at);
+		row->kind = DT_SITE_POINT_TEXT;
+		row->function = out < 0 ? 0 : out;
+		return;
+	}
+	f = function_at(s, m, at, signature, sizeof(signature));
+	row->function = function_row(s, m, at, f, signature);
+	row->kind = r->kind == DT_ENTRY ? DT_SITE_ENTRY : DT_SITE_RETURN;
+	row->crossing =
+		r->kind == DT_ENTRY && entry >= 0 && dt_file_is_crossing(m->file, (size_t)entry);
+	if (signature[0])
+		row->values = dt_describe_meant(signature, r->kind == DT_EXIT);
+	if (r->kind == DT_EXIT && dt_file_sets_errno(m->file))
+		row->values |= 1u << DT_ERRNO_VALUE;
+}
+
+/* Returns whether a site is recorded only where certain modules call its function. */
+static bool is_crossing(const struct dt_file *f, const struct dt_elf_site *site)
+{
+	return site >= f->elf->site && site < f->elf->site + f->elf->sites &&
+	       dt_file_is_crossing(f, (size_t)(site - f->elf->site));
+}
+
+static bool is_entry(const struct dt_elf_site *site)
+{
+	return site->kind == DT_ELF_ENTRY || site->kind == DT_ELF_PROBE_ENTRY;
+}
+
+/* Returns what the records of an entry or exit are. */
+static uint8_t kind_of(struct dt_file *f, const struct dt_elf_site *site)
+{
+	if (is_entry(site))
+		return is_entry_alone(f, site->function) ? DT_SITE_ENTRY_ALONE
+		       : site->jumps			 ? DT_SITE_ENTRY_JUMPS
+							 : DT_SITE_ENTRY;
+	return site->kind == DT_ELF_RETURN || site->kind == DT_ELF_PROBE_RETURN ? DT_SITE_RETURN
+										: DT_SITE_TAIL;
+}
+
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row)
 {
 	struct dt_session *s = session;
@@ -506,7 +574,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	/* all that there is to say of who wakes a thread, its sp says */
 	row->values = r->kind == DT_EXIT ? 1 : r->kind == DT_WAKE ? 0 : DT_DESCRIBE_ALL;
 	row->target = 0;
-	row->entered = false;
+	row->entered = row->crossing = false;
 	if (s->kernel && dt_kernel_address(r->pc)) {
 		dt_describe_kernel(s, r, row);
 		return;
@@ -527,28 +595,18 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 		return;
 	}
 	site = dt_whose_call_site(m, r->pc);
-	if (!site)
+	if (!site) {
+		describe_exec(s, m, r, row);
 		return;
+	}
 	if (m->file->probed || m->stubs)
 		row->pc = m->bias + site->address;
 	if (r->kind == DT_MORE) {
 		describe_constant(s, m, NULL, m->bias + site->function, row);
 		return;
 	}
-	switch (site->kind) {
-	case DT_ELF_ENTRY:
-	case DT_ELF_PROBE_ENTRY:
-		row->kind = is_entry_alone(m->file, site->function) ? DT_SITE_ENTRY_ALONE
-			    : site->jumps			    ? DT_SITE_ENTRY_JUMPS
-								    : DT_SITE_ENTRY;
-		break;
-	case DT_ELF_RETURN:
-	case DT_ELF_PROBE_RETURN:
-		row->kind = DT_SITE_RETURN;
-		break;
-	default:
-		row->kind = DT_SITE_TAIL;
-	}
+	row->kind = kind_of(m->file, site);
+	row->crossing = is_entry(site) && is_crossing(m->file, site);
 	row->entered = site->entered;
 	f = function_at(s, m, site->function, signature, sizeof(signature));
 	row->function = function_row(s, m, site->function, f, signature);

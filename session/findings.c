@@ -112,6 +112,15 @@ static bool is_probe_chosen(const struct dt_file *f)
 	return false;
 }
 
+/* Returns whether calls of execve are recorded, which has no hooks. */
+static bool is_exec_chosen(const struct dt_file *f)
+{
+	for (size_t i = 0; f->execve && f->chosen && i < f->elf->sites; i++)
+		if (f->chosen[i] && f->elf->site[i].function == f->execve)
+			return true;
+	return false;
+}
+
 /* Says it if functions without sleds were chosen and none of them could be hooked; returns that. */
 static bool nothing_hooked(const struct dt_session *s, const struct dt_say *say)
 {
@@ -124,7 +133,7 @@ static bool nothing_hooked(const struct dt_session *s, const struct dt_say *say)
 	for (const struct dt_file *f = s->targets.files.first; f; f = f->next) {
 		if (!is_probe_chosen(f))
 			continue;
-		if (f->hooked)
+		if (f->hooked || is_exec_chosen(f))
 			return false;
 		path = f->path;
 	}
@@ -137,6 +146,8 @@ static bool nothing_hooked(const struct dt_session *s, const struct dt_say *say)
 
 static bool is_hooked(const struct dt_session *s, const struct dt_file *f, uint64_t address)
 {
+	if (f->execve && address == f->execve) /* its calls are recorded all the same */
+		return true;
 	for (size_t k = 0; f->hooked && k < f->elf->sites; k++)
 		if (f->elf->site[k].function == address && f->hooked[k])
 			return true;

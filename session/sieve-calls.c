@@ -206,6 +206,17 @@ static uint32_t judge_begin(struct dt_sieve *v, const struct frame *f, const str
 	return v->looks_at_end ? dt_verdict_new(v) : VERDICT_KEEP;
 }
 
+/* Takes an entry as a part of the call that has jumped to it, if both functions are recorded only
+ * where certain modules call them (analyse/pair.h). */
+static bool fold(struct frame *caller, const struct dt_store_place *at)
+{
+	if (!at->crossing || !caller->crossing || at->place == DT_SITE_ENTRY_ALONE)
+		return false;
+	caller->folded = true;
+	caller->jumped = false;
+	return true;
+}
+
 /* Returns the verdict on a call whose end is not known: it begins no request. */
 static uint32_t alone_in_request(struct dt_sieve *v, struct sieve_thread *t, struct stack *s,
 				 struct frame *f)
@@ -245,6 +256,8 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 		return dt_sieve_remember(v, t, r->sp, VERDICT_KEEP);
 	}
 	caller = s->n ? &s->frame[s->n - 1] : NULL;
+	if (jumped && fold(caller, at))
+		return dt_sieve_remember(v, t, r->sp, dt_verdict_hold(v, caller->verdict));
 	around = caller ? caller->around : s->around;
 	c = dt_sieve_call_at(v, r, at->function, s->depth + s->n);
 	f = &s->frame[s->n];
@@ -253,6 +266,7 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 			    .held = dt_sieve_held_at(t, r->ticks),
 			    .captured = t->captured,
 			    .function = at->function,
+			    .crossing = at->crossing,
 			    .around = (uint8_t)dt_filter_around(v->filter, around, at->function),
 			    .wanted = dt_filter_place(v->filter, dt_sieve_core(r, core), r->tid) &&
 				      dt_filter_begin(v->filter, c, around)};
@@ -337,6 +351,7 @@ static uint32_t jump(struct dt_sieve *v, struct sieve_thread *t, struct stack *s
 	uint32_t verdict = dt_verdict_hold(v, f->verdict);
 
 	f->jumped = true;
+	f->folded = false;
 	/* a loop of tail calls must not fill the memory; pairing does the same. What has been
 	 * popped undecided could not be counted later */
 	if (chain_length(s) > CHAIN) {
@@ -412,7 +427,8 @@ static void take_behind(struct dt_sieve *v, struct sieve_thread *t, const struct
 
 	if (t->alone.call && t->alone.sp == r->sp)
 		call = t->alone.call;
-	else if (s && s->n && s->frame[s->n - 1].sp == r->sp)
+	else if (s && s->n && s->frame[s->n - 1].sp == r->sp &&
+		 (!s->frame[s->n - 1].folded || t->leaving))
 		call = s->frame[s->n - 1].call;
 	if (call)
 		v->no_memory |= !dt_behind_take(&call->behind, &v->behinds, at, r->value,

@@ -156,6 +156,7 @@ static inline bool enter(struct plain *k, struct place_entry *p, const struct dt
 			    .held = t->holds ? t->calm_before : 0,
 			    .captured = t->captured,
 			    .function = p->at.function,
+			    .crossing = p->at.crossing,
 			    .wanted = wanted,
 			    .around = p->inner};
 	f->verdict = !wanted ? VERDICT_DROP : v->looks_at_end ? dt_verdict_new(v) : VERDICT_KEEP;

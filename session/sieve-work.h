@@ -42,6 +42,8 @@ struct frame {
 	uint8_t around;		 /* DT_AROUND_*, for the calls in it */
 	bool wanted;		 /* by what was known at its beginning */
 	bool jumped;		 /* it has made a tail jump: it ends with the function jumped to */
+	bool crossing;		 /* it is recorded only where certain modules call its function */
+	bool folded;		 /* a call that it has jumped to is a part of it, and runs */
 	bool request;		 /* what the thread does is kept or left out with it... */
 	bool within;		 /* ...and this is a part of such: the verdict is the request's */
 	uint32_t note;		 /* of sums: dt_sums_begin() */

@@ -15,6 +15,9 @@ static bool is_planted(const struct dt_session *s, const struct dt_file *f, size
 {
 	if (f->hooked && f->hooked[site])
 		return true;
+	/* calls of execve are recorded where it is led through devtrace's code */
+	if (f->execve && f->elf->site[site].function == f->execve)
+		return true;
 	for (const struct dt_target *t = s->first; t; t = t->next)
 		for (size_t i = 0; i < t->n; i++)
 			if (t->module[i].file == f && dt_probes_pc(&t->module[i], site))

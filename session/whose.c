@@ -33,7 +33,12 @@ static const void *what_is_at(const struct dt_module *m, uint64_t pc)
 
 	if (!at)
 		at = dt_probes_point(m, pc, &first, &text);
-	return at ? at : dt_whose_call_site(m, pc);
+	if (!at)
+		at = dt_whose_call_site(m, pc);
+	/* records of execve's calls are of no hook */
+	return at || !dt_file_execve(m->file) || pc - (m->bias + m->file->execve) > DT_EXEC_EXIT
+		       ? at
+		       : &m->file->execve;
 }
 
 /* Finds the module in the tables of the process with that id. */

@@ -438,12 +438,18 @@ static const char *name_of(const struct dt_call_format *c, unsigned i, size_t *n
 	return p;
 }
 
-/* Writes a text that could not be read: "0x1234?", its address, where that is known. */
+static bool is_number(const struct dt_format_item *i)
+{
+	return i->type == SIGNED || i->type == UNSIGNED || i->type == BOOL || i->type == CHAR;
+}
+
+/* Writes a text that could not be read: "0x1234?", its address, where that is known. What is
+ * declared as a number is written as one: 0 is not NULL there. */
 static char *put_unread(char *p, const struct dt_format_item *i, const uint64_t *argument)
 {
 	if (i->type == UNKNOWN || i->type == REST)
 		return stpcpy(p, "?");
-	if (!argument[i->place])
+	if (!argument[i->place] && !is_number(i))
 		return stpcpy(p, "NULL");
 	p = put_value(p, i, argument);
 	return stpcpy(p, "?");

@@ -43,12 +43,48 @@ static bool make_room(struct dt_full *x, size_t size)
 	return true;
 }
 
+/* Tells whether the last value that was added has that name, and is a structure. */
+static bool ends_with_structure(const struct dt_full *x, const char *name, size_t n)
+{
+	const char *p = x->text, *last = NULL;
+
+	for (const char *value; p < x->text + x->n; p = value + strlen(value) + 1) {
+		last = p;
+		value = p + strlen(p) + 1;
+	}
+	return last && x->n > 2 && x->text[x->n - 2] == '}' && strlen(last) == n &&
+	       memcmp(last, name, n) == 0;
+}
+
+/* Appends two pieces of text, and a NUL, to the last value. */
+static void append(struct dt_fulls *f, struct dt_full *x, const char *a, size_t a_n, const char *b,
+		   size_t b_n)
+{
+	if (!make_room(x, a_n + b_n + 1)) {
+		f->failed = true;
+		return;
+	}
+	memcpy(x->text + x->n, a, a_n);
+	memcpy(x->text + x->n + a_n, b, b_n);
+	x->n += a_n + b_n;
+	x->text[x->n++] = '\0';
+}
+
 void dt_full_add(struct dt_fulls *f, uint64_t call, const char *name, size_t name_n,
 		 const char *value, size_t n)
 {
 	struct dt_full *x = find(f, call);
 	size_t size;
 
+	/* further members of a structure of which some have been added: "{a=1" and ", b=2}" */
+	if (x && n > 2 && value[0] == '{' && x->n + n + 2 <= DT_FULL_TEXT &&
+	    ends_with_structure(x, name, name_n)) {
+		x->n -= 2;
+		value++;
+		n--;
+		append(f, x, ", ", 2, value, n);
+		return;
+	}
 	if (!x)
 		x = new_full(f, call);
 	if (x && x->n + name_n + n + 2 > DT_FULL_TEXT) {

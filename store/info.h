@@ -16,6 +16,7 @@ struct dt_site {
 	uint8_t mask;	   /* bit i set: value[i] is meaningful */
 	bool entered;	   /* of an exit: others enter its function in the middle, where that is
 			      known, so that it may come without an entry */
+	bool crossing;	   /* of an entry: it is recorded only where certain modules call it (-l) */
 	uint64_t target;   /* run-time address that a tail jump leads to; 0: not known */
 };
 

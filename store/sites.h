@@ -15,6 +15,7 @@ struct dt_site_entry {
 	uint8_t mask;
 	uint8_t place; /* enum dt_site_kind */
 	bool used;
+	bool crossing;	/* as in struct dt_site */
 	bool by_target; /* each target has a row of its own instead */
 };
 

@@ -128,6 +128,7 @@ static int new_site(struct dt_store *s, struct dt_site_entry **k, const struct d
 	(*k)->mask = row.values & 0xf;
 	(*k)->function = (uint32_t)row.function;
 	(*k)->place = row.kind;
+	(*k)->crossing = row.crossing;
 	sqlite3_bind_int64(t, 1, pid);
 	dt_store_bind_u64(t, 2, row.pc);
 	text[0] = (char)r->kind;
@@ -136,7 +137,9 @@ static int new_site(struct dt_store *s, struct dt_site_entry **k, const struct d
 	else
 		sqlite3_bind_int(t, 3, r->kind);
 	sqlite3_bind_int64(t, 4, row.function);
-	text[0] = (char)(row.entered ? dt_site_letter_entered(row.kind) : row.kind);
+	text[0] = (char)(row.entered	? dt_site_letter_entered(row.kind)
+			 : row.crossing ? dt_site_letter_crossing(row.kind)
+					: row.kind);
 	sqlite3_bind_text(t, 5, text, 1, SQLITE_TRANSIENT);
 	sqlite3_bind_int(t, 6, (*k)->mask);
 	dt_store_bind_u64(t, 7, row.target);
@@ -178,7 +181,7 @@ int dt_store_place(struct dt_store *s, const struct dt_record *r, struct dt_stor
 
 	if (s->failed || !k)
 		return s->failed ? dt_store_fail(s, e) : -1;
-	*place = (struct dt_store_place){k->function, k->place};
+	*place = (struct dt_store_place){k->function, k->place, k->crossing};
 	return 0;
 }
 

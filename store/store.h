@@ -51,6 +51,12 @@ static inline uint8_t dt_site_letter_entered(uint8_t kind)
 	return kind == DT_SITE_RETURN ? 'x' : kind == DT_SITE_TAIL ? 't' : kind;
 }
 
+/* The letter of an entry that is recorded only where certain modules call the function (-l). */
+static inline uint8_t dt_site_letter_crossing(uint8_t kind)
+{
+	return kind == DT_SITE_ENTRY ? 'i' : kind == DT_SITE_ENTRY_JUMPS ? 'j' : kind;
+}
+
 /* A code mapping of a process. Times are ticks; end_ticks 0: the mapping was still there when
  * recording ended. */
 struct dt_module_row {
@@ -87,6 +93,8 @@ struct dt_site_row {
 	uint64_t target;
 	bool entered;	/* DT_SITE_RETURN, DT_SITE_TAIL: others enter the function in its middle,
 			   so its record may come without an entry */
+	bool crossing;	/* DT_SITE_ENTRY, DT_SITE_ENTRY_JUMPS: recorded only where certain modules
+			   call the function */
 	bool by_target; /* its records say in value[0] where it jumps to: each target gets a row of
 			   its own */
 };
@@ -149,6 +157,7 @@ int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, s
 struct dt_store_place {
 	uint32_t function; /* row; 0: not known */
 	uint8_t place;	   /* enum dt_site_kind */
+	bool crossing;	   /* as in struct dt_site_row */
 };
 
 /* Returns the process of a thread; 0: not known. */

@@ -129,6 +129,9 @@ static int take_site(struct dt_tables *t, sqlite3_stmt *q)
 	s->entered = s->place == 'x' || s->place == 't';
 	if (s->entered)
 		s->place = s->place == 'x' ? DT_SITE_RETURN : DT_SITE_TAIL;
+	s->crossing = s->place == 'i' || s->place == 'j';
+	if (s->crossing)
+		s->place = s->place == 'i' ? DT_SITE_ENTRY : DT_SITE_ENTRY_JUMPS;
 	s->mask = u64(q, 6) & 0xf;
 	s->target = u64(q, 7);
 	return 0;

@@ -448,7 +448,38 @@ void dt_prototype(const char *path, const char *name, bool places, char *buf, si
 	write_out(l ? find_any(l, name) : NULL, places, NULL, buf, size);
 }
 
-/* Reads what stands behind the '>' of a parameter: "+text_r", "0stat.24.48", "+pollfd[0].0". */
+/* Reads offsets, ".24.48". Returns how many. */
+static uint8_t read_offsets(const char **p, uint16_t offset[2])
+{
+	uint8_t n = 0;
+
+	for (; **p == '.' && n < 2; n++) {
+		offset[n] = 0;
+		for (++*p; **p >= '0' && **p <= '9'; ++*p)
+			offset[n] = (uint16_t)(10 * offset[n] + (**p - '0'));
+	}
+	return n;
+}
+
+/* Reads further members of a structure, "+stat_links.16.32+...". */
+static void read_further(const char *p, struct dt_filled *out)
+{
+	while (*p == '+' && out->mores < DT_FILLED_MORE) {
+		struct dt_filled_more *more = &out->more[out->mores];
+		size_t n = strcspn(++p, ".");
+		const char *set = find(&all_sets, p, n, ' ');
+
+		p += n;
+		if (!set || read_offsets(&p, more->offset) != 2)
+			return;
+		dt_format(more->type, sizeof(more->type), "a#%lx",
+			  (unsigned long)(SET | (uint64_t)(set - sets)));
+		out->mores++;
+	}
+}
+
+/* Reads what stands behind the '>' of a parameter: "+text_r", "0stat.24.48+more.0.8",
+ * "+pollfd[0].0". */
 static bool read_output(const char *p, struct dt_filled *out)
 {
 	static const char when[] = "+0.";
@@ -476,13 +507,9 @@ static bool read_output(const char *p, struct dt_filled *out)
 		dt_format(out->type, sizeof(out->type), "%.*s", (int)n, p);
 	if (first)
 		dt_format(out->name + name, sizeof(out->name) - name, "[0]");
-	for (p += n + 3 * first; *p == '.' && out->pieces < 2;) {
-		out->offset[out->pieces] = 0;
-		for (p++; *p >= '0' && *p <= '9'; p++)
-			out->offset[out->pieces] =
-				(uint16_t)(10 * out->offset[out->pieces] + (*p - '0'));
-		out->pieces++;
-	}
+	p += n + 3 * first;
+	out->pieces = read_offsets(&p, out->offset);
+	read_further(p, out);
 	return is != NULL;
 }
 

@@ -46,6 +46,8 @@ size_t dt_prototype_size(const char *name);
  */
 void dt_prototype_call(const char *name, char *buf, size_t size);
 
+#define DT_FILLED_MORE 3
+
 /* What a function has filled in when it returns: where a parameter, a pointer, leads to. */
 struct dt_filled {
 	char name[32];	   /* of the parameter */
@@ -57,6 +59,12 @@ struct dt_filled {
 	bool buffer;	/* of as many bytes as the result says */
 	uint8_t pieces; /* of a structure: from each of these bytes on, 8 bytes are meant */
 	uint16_t offset[2];
+	/* further members of the structure, of which the same is meant */
+	struct dt_filled_more {
+		char type[32];
+		uint16_t offset[2];
+	} more[DT_FILLED_MORE];
+	uint8_t mores;
 };
 
 /* Finds what a function of the file at path fills in, `most' at the most; returns how many. */

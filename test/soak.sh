@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, align, engines, hostile, corpus, suites, python-tests, found, arm64, kernel, packages, rpm, static, old-libc, fuzz, limits, sanitizers, whole, before, mutate
+#                            storm, csmith, csmith-points, kills, oracle, align, engines, hostile, corpus, suites, python-tests, prototypes, found, arm64, kernel, packages, rpm, static, old-libc, fuzz, limits, sanitizers, whole, before, mutate
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -34,6 +34,7 @@
 #     build/suites.state: when it is broken off, the next one with the same devtrace goes on there
 #   - Python's own tests, all files, each recorded with options chosen at random: the same cases end in the same way
 #     (PYTHON_TESTS: only so many, at random): test/real/python-tests.py; some hours
+#   - the tables of prototypes, made anew from the headers of this system, are those of the tree (what they need is installed)
 #   - programs, ours and Debian's, without symbols and unwind tables: what is found and recorded of them, against
 #     what it is with them: test/found/found.t
 #   - devtrace built for aarch64, under qemu-user: it prints of traces from here what it prints here; a million stretches of code
@@ -457,6 +458,19 @@ python_tests() {
 	[ "${PIPESTATUS[0]}" = 0 ] || { grep -A 6 '^differs' "$work/log" >>"$work/why"; return 1; }
 }
 campaign python-tests "Python's own tests with options at random: the same cases end in the same way" python_tests
+prototypes() {
+	local f
+	sh "$root/install-deps.sh" prototypes >"$work/log" 2>&1 || { tail -n 5 "$work/log" >>"$work/why"; return 1; }
+	# the script writes beside itself
+	mkdir -p "$work/tree/symbols" && cp -r "$root/symbols/prototypes" "$work/tree/symbols/" && rm "$work/tree/symbols/prototypes/"*.def || return
+	/usr/bin/python3 "$work/tree/symbols/prototypes/make.py" >"$work/log" 2>&1 || { tail -n 5 "$work/log" >>"$work/why"; return 1; }
+	for f in "$work/tree/symbols/prototypes/"*.def; do
+		diff "$root/symbols/prototypes/${f##*/}" "$f" | head -n 20 >>"$work/why"
+	done
+	[ ! -s "$work/why" ]
+}
+campaign prototypes "prototypes made anew are those of the tree" prototypes
+
 found() {
 	FOUND_ALL=1 bash "$root/test/found/found.t" >"$work/log" 2>&1 && ! grep '^not ok' "$work/log" >>"$work/why"
 }

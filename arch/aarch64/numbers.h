@@ -4,11 +4,12 @@
 #ifndef DT_ARCH_AARCH64_NUMBERS_H
 #define DT_ARCH_AARCH64_NUMBERS_H
 
-#define DT_TRACES  1 /* whether programs can be traced on this processor, or traces only read */
-#define DT_PROBES  1 /* whether functions without sleds can be hooked */
-#define DT_POINTS  0 /* whether single instructions can be */
-#define DT_SEARCH  0 /* whether functions are found that neither symbols nor unwind tables name */
-#define DT_VENEERS 1 /* whether linkers put instructions elsewhere, with a jump there and back */
+#define DT_TRACES     1 /* whether programs can be traced on this processor, or traces only read */
+#define DT_PROBES     1 /* whether functions without sleds can be hooked */
+#define DT_POINTS     0 /* whether single instructions can be */
+#define DT_EXEC_CALLS 0 /* whether execve is recorded where it is led through (target/exec.c) */
+#define DT_SEARCH     0 /* whether functions are found that neither symbols nor unwind tables name */
+#define DT_VENEERS    1 /* whether linkers put instructions elsewhere, with a jump there and back */
 /* whether what is taken inside a function without a switch is called (_start has main there) */
 #define DT_TAKEN_ENTERS 1
 #define DT_USER_TOP	0xffffffffffffull /* the highest address of a program, with 48 bits */

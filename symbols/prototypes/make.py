@@ -352,7 +352,8 @@ def read_outputs(sets):
             continue
         head, _, tail = line.partition(' : ')
         when, what, *offsets = head.split()
-        uses.update({use: '>' + when + '.'.join([what] + offsets) for use in tail.split()})
+        filled = '.'.join([what] + offsets).replace('.+.', '+')
+        uses.update({use: '>' + when + filled for use in tail.split()})
     return uses
 
 
@@ -425,7 +426,7 @@ def main():
     sets.described.update(own)
     sets.described.update({'list': 'g:list;', 'array': 'g:array;', 'option': 'y:option;',
                            'sockaddr': 'n:sockaddr;'})
-    used = {'list', 'array'} | set(re.findall(r'(?:[#*]|>[+0.])(\w+)', '\n'.join(x for t in tables.values() for x in t)))
+    used = {'list', 'array'} | set(re.findall(r'(?:[#*+]|>[+0.])(\w+)', '\n'.join(x for t in tables.values() for x in t)))
     used = {u for u in used if u in sets.described}
     used |= {u for n in used if sets.described[n].startswith('a:') for u in re.findall(r'#(\w+)', sets.described[n])}
     write('sets.def', [f'{n} {sets.described[n]}' for n in sorted(used)],

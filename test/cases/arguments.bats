@@ -280,6 +280,39 @@ each_build() {
 	grep -q '=-6' got
 }
 
+@test "a number that is asked for as a text: what is there is shown, and what is not is a number with a question mark" {
+	cd "$dir"
+	cat >numbers.c <<-'C'
+		#include <stdio.h>
+		#define N __attribute__((noipa))
+		static char text[] = "a text";
+		N long narrow(int n) { return n; }
+		N long wide(long n) { return n; }
+		N long pointer(const char *p) { return (long)p; }
+		int main(void)
+		{
+			long v[] = {0, 1, -1, 4096, (long)0xffffffff81000000, (long)0x800000000000};
+			for (int i = 0; i < 4; i++)
+				narrow((int)v[i]);
+			for (int i = 0; i < 6; i++)
+				wide(v[i]);
+			wide((long)text);
+			pointer(0);
+			pointer((void *)8);
+			pointer(text);
+			return printf("%ld %ld\n", v[4], v[5]) < 0;
+		}
+	C
+	gcc -g -O1 -w -o numbers numbers.c
+	"$dt" record -A 'narrow@1:str' -A 'wide@1:str' -A 'pointer@1:str' -o n.db ./numbers >said
+	read -r kernel beyond <said
+	"$dt" calls n.db | sed -n 's/^.* us  \([a-z]*(.*)\) = .*/\1/p' | diff - <(
+		printf 'narrow(n=%s)\n' '0?' '1?' '-1?' '4096?'
+		printf 'wide(n=%s)\n' '0?' '1?' '-1?' '4096?' "$kernel?" "$beyond?" '"a text"'
+		printf 'pointer(p=%s)\n' NULL '0x8?' '"a text"'
+	)
+}
+
 @test "enumerations by name, structures by value: arguments, results, tracepoints" {
 	cd "$dir"
 	cat >shapes.c <<-'C'

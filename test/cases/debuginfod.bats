@@ -279,6 +279,13 @@ users() {
 	done
 }
 
+@test "at a terminal a line says what is being downloaded, and how much of it has come" {
+	bad_server slow
+	DEBUGINFOD_MAXTIME=3 python3 "$root/test/cases/onpty.py" 100 '' "$dt" list "$top/prog" >shown || true
+	grep -qaE 'downloading the debug file of [^ ]*prog: [0-9]+\.[0-9]( of [0-9.]+)? MB' shown || { cat -v shown; false; }
+	end_bad
+}
+
 @test "a process that loads and does not go on is ended when the time is over" {
 	local port inode loader i begin took
 	bad_server hang

@@ -68,13 +68,130 @@ setup() {
 	[[ $output == *--failed* ]]
 }
 
-@test "devtrace --failed PROG prints only those; record and attach keep all" {
+@test "devtrace --failed PROG prints only those; record and attach --failed write only those" {
 	devtrace --failed -F 'libc.so.6:pthread_mutex_*lock' ./p >out
 	[ "$(grep -c ' us  ' out)" = 2 ]
 	[ "$(grep -c 'pthread_mutex_trylock(.*) = 16 EBUSY' out)" = 2 ]
-	run -2 devtrace record --failed -o x.db ./p
-	[ "${#lines[@]}" = 1 ]
-	[ ! -e x.db ]
+	devtrace record --failed -F 'libc.so.6:pthread_mutex_*lock' -o x.db ./p >said 2>err
+	devtrace calls x.db 2>/dev/null >out
+	[ "$(grep -c ' us  ' out)" = 2 ]
+	[ "$(grep -c 'pthread_mutex_trylock(.*) = 16 EBUSY' out)" = 2 ]
+	# the calls of libraries, where nothing is chosen: as devtrace --failed
+	strip -o bare p
+	devtrace record --failed -o x.db ./bare >said 2>err
+	[ "$(devtrace calls x.db 2>/dev/null | grep -cE 'posix_fadvise(64)?\(.*EBADF|pthread_mutex_trylock\(.* = 16 EBUSY')" = 3 ]
+	# beside other words both are meant
+	devtrace record --failed --filter 'error=EBADF' -o x.db ./bare >said 2>err
+	devtrace calls x.db >out 2>/dev/null
+	[ "$(grep -c ' us  ' out)" = 1 ]
+	grep -qE 'posix_fadvise(64)?\(.*EBADF' out
+}
+
+# programs that strace says a program could not execute: "PATH" ERROR
+strace_failed() {
+	strace -f -qq -e trace=execve -e status=failed "$@" 2>&1 >/dev/null | sed -n 's/^.*execve(\("[^"]*"\).* = -1 \(E[A-Z]*\) .*/\1 \2/p' | sort
+}
+
+# and devtrace's calls of execve that failed
+devtrace_failed() {
+	devtrace record "$@" >/dev/null 2>&1 || true
+	devtrace check e.db >/dev/null
+	devtrace calls --failed e.db | sed -n 's/^.* us  execve(path=\("[^"]*"\), .*) = -1 \(E[A-Z]*\) .*/\1 \2/p' | sort
+}
+
+@test "an execve that fails is a call that failed, as strace has it" {
+	local words
+	# the beginning of what dash prints is its own: that execve is the cause
+	devtrace --failed dash -c 'exec /etc/passwd' >out 2>err || true
+	grep -q 'execve(path="/etc/passwd", .* = -1 EACCES (Permission denied)' out || { cat out err; false; }
+	for words in 'exec /etc/passwd' 'exec /nonexistent/program' '/etc/passwd; /etc/hostname; exec /dev/null'; do
+		strace_failed dash -c "$words" >want
+		devtrace_failed -l -f -o e.db dash -c "$words" >got
+		[ -s want ]
+		diff want got
+	done
+	# of libc's functions whoever calls them, and none that are not chosen
+	devtrace_failed -F 'libc.so.6:execve' -o e.db dash -c 'exec /etc/passwd' >got
+	[ "$(cat got)" = '"/etc/passwd" EACCES' ]
+	devtrace_failed -F 'libc.so.6:getpid' -o e.db dash -c 'exec /etc/passwd' >got
+	[ ! -s got ]
+	devtrace_failed -l -N execve -o e.db dash -c 'exec /etc/passwd' >got
+	[ ! -s got ]
+	# one that succeeds does not return; its path is known all the same
+	devtrace record -l -f -o e.db dash -c 'exec /bin/true'
+	devtrace calls e.db | grep -q 'execve(path="/bin/true", .*the process executed another program'
+}
+
+@test "an execve that fails in threads, in children of vfork and fork, and with paths that are none" {
+	cat >x.c <<-'C'
+		#define _GNU_SOURCE
+		#include <errno.h>
+		#include <pthread.h>
+		#include <signal.h>
+		#include <spawn.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		extern char **environ;
+		static char *argv[] = {"x", NULL};
+		static void *thread(void *path)
+		{
+			for (int i = 0; i < 20; i++)
+				if (execve(path, argv, environ) != -1 || errno != ENOENT)
+					_exit(7);
+			return NULL;
+		}
+		static volatile int ticks;
+		static void tick(int sig) { ticks++; }
+		int main(void)
+		{
+			char longest[300], *page = mmap(0, 8192, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *edge = page + 4096 - 5;
+			pthread_t t[3];
+			int status;
+
+			memset(longest, 'l', 299);
+			longest[299] = 0;
+			munmap(page + 4096, 4096);
+			memcpy(edge, "/none", 5); /* it goes on where nothing is mapped */
+			for (int i = 0; i < 3; i++)
+				pthread_create(&t[i], 0, thread, "/nothing");
+			for (int i = 0; i < 3; i++)
+				pthread_join(t[i], 0);
+			execve(longest, argv, environ);
+			execve((char *)8, argv, environ);
+			execve(edge, argv, environ);
+			execve(NULL, argv, environ);
+			for (int i = 0; i < 2; i++) {
+				pid_t child = i ? vfork() : fork();
+				if (!child) {
+					execve("/in/a/child", argv, environ);
+					_exit(errno == ENOENT ? 3 : 4);
+				}
+				if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 3)
+					return 8;
+			}
+			signal(SIGPROF, tick);
+			ualarm(0, 0);
+			if (posix_spawn(&(pid_t){0}, "/spawned/not", NULL, NULL, argv, environ) != ENOENT)
+				return 9;
+			execve("/bin/true", argv, environ);
+			return 10;
+		}
+	C
+	gcc -w -O1 -pthread -o x x.c
+	for more in '' 'GLIBC_TUNABLES=glibc.pthread.rseq=0 DEVTRACE_NO_RSEQ=1'; do
+		# shellcheck disable=SC2086 # several words
+		env $more devtrace record -l -o e.db ./x
+		devtrace check e.db
+		devtrace sql -n -c e.db "SELECT text, errno FROM calls WHERE function = 'execve' AND failed" | tr -d '\r' >got
+		[ "$(grep -c 'path=""/nothing"".*,ENOENT$' got)" = 60 ] || { cat got; false; }
+		[ "$(grep -c 'path=""/in/a/child"".*,ENOENT$' got)" = 2 ] || { cat got; false; }
+		[ "$(grep -c 'ENAMETOOLONG$' got)" = 1 ]
+		[ "$(grep -c 'EFAULT$' got)" = 3 ] || { cat got; false; }
+		[ "$(devtrace sql -n -c e.db "SELECT count(*) FROM calls WHERE function = 'execve'" | tr -d '\r')" = 67 ]
+	done
 }
 
 @test "report --failed: the reasons, by their numbers" {

@@ -89,6 +89,83 @@ record() {
 	[ "$(calls f.db | awk '{n += $2} END {print n}')" = $(($(counted depth-2) + $(counted depth-3))) ]
 }
 
+@test "sieve: by the source file and the size of the function, what the program counts" {
+	local n size=() prog
+	cat >"$dir/near.c" <<-'C'
+		volatile long sink;
+		long small(long n) { return sink += n; }
+		long large(long n) { sink += n; sink *= 3; sink ^= n; sink -= 7; sink /= 5; sink += n * 9; sink |= 1; sink *= n; return sink; }
+	C
+	cat >"$dir/far.c" <<-'C'
+		#include <stdlib.h>
+		long small(long n), large(long n);
+		long between(long n) { return small(n) + large(n) + large(n); }
+		int main(int argc, char **argv)
+		{
+			for (long i = 0; i < atol(argv[1]); i++)
+				between(i);
+			for (long i = 0; i < 2 * atol(argv[1]); i++)
+				small(i);
+			return 0;
+		}
+	C
+	for how in "" "-B$build/lib"; do
+		# shellcheck disable=SC2086 # one word, or none
+		(cd "$dir" && gcc -O1 -g -fno-inline $how -o files near.c far.c)
+		# each round: between 1, small 3, large 2
+		check_files() { # WORDS WRITTEN, a list as calls() prints it
+			devtrace record --filter "$1" -o f.db "$dir/files" 70
+			devtrace check f.db >checked || { cat checked; return 1; }
+			[ "$(calls f.db | tr '\n' ' ')" = "$2 " ] || { echo "$1: $(calls f.db)"; return 1; }
+			n=$(($(calls f.db | awk '{n += $2} END {print n + 0}') + $(devtrace report --left-out --json f.db | python3 -c 'import json, sys; print(sum(x["calls"] for x in map(json.loads, sys.stdin)))')))
+			[ "$n" = $((70 * 6 + 1)) ] || { echo "$1: $n written and left out"; return 1; }
+		}
+		check_files 'file:near.c' $'large 140 small 210'
+		check_files 'file:*far.c -main' 'between 70'
+		check_files 'file:near.c caller:between' 'large 140 small 70'
+		# of which size each is, nm says
+		small=$((16#$(nm -S "$dir/files" | awk '$4 == "small" {print $2}')))
+		large=$((16#$(nm -S "$dir/files" | awk '$4 == "large" {print $2}')))
+		[ "$small" -lt "$large" ]
+		check_files "codesize=$small" 'small 210'
+		check_files "codesize>$((large - 1)) file:near.c" 'large 140'
+		check_files "codesize<$large file:near.c" 'small 210'
+	done
+}
+
+@test "sieve: --failed: written and left out are all calls, and written is what calls --failed has of a whole recording" {
+	local more
+	cat >"$dir/fails.c" <<-'C'
+		#include <fcntl.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			for (int i = 0; i < 300; i++) {
+				close(open(i % 3 ? "/nonexistent" : "/dev/null", O_RDONLY));
+				if (access(i % 5 ? "/" : "/nonexistent", R_OK) || chdir(i % 7 ? "/" : "/dev/null/x"))
+					free(malloc(5));
+			}
+			return 0;
+		}
+	C
+	gcc -w -O1 -o "$dir/fails" "$dir/fails.c"
+	devtrace record -l -o whole.db "$dir/fails"
+	devtrace sql -n -c whole.db "SELECT function, errno, count(*) FROM calls WHERE failed GROUP BY 1, 2 ORDER BY 1" >want
+	# 200 of open and of close (of -1), 60 of access; of chdir one of seven, where access has not failed
+	[ "$(tr -d '\r' <want | tr '\n' ' ')" = 'access,ENOENT,60 chdir,ENOTDIR,34 close,EBADF,200 open,ENOENT,200 ' ] || { cat want; false; }
+	for more in '--failed' '--filter failed'; do
+		# shellcheck disable=SC2086 # words
+		devtrace record -l $more -o f.db "$dir/fails" 2>err
+		devtrace check f.db
+		devtrace sql -n -c f.db "SELECT function, errno, count(*) FROM calls GROUP BY 1, 2 ORDER BY 1" | diff want -
+		n=$(devtrace report --left-out --json f.db | python3 -c 'import json, sys; print(sum(x["calls"] for x in map(json.loads, sys.stdin)))')
+		[ "$((n + 494))" = "$(devtrace sql -n -c whole.db "SELECT count(*) FROM calls" | tr -d '\r')" ]
+	done
+	devtrace record -l --failed --filter 'error=ENOENT -access' -o f.db "$dir/fails" 2>err
+	[ "$(devtrace sql -n -c f.db "SELECT function, count(*) FROM calls GROUP BY 1" | tr -d '\r')" = open,200 ]
+}
+
 @test "sieve: by time: all that takes so long is written, and nothing shorter" {
 	record 'time>900us'
 	[ "$(of slow f.db)" = "$(counted slow)" ]

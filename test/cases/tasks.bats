@@ -147,6 +147,8 @@ counted() {
 @test "tasks, why failed: ls of a name that is nothing" {
 	cause 'statx\(.*path="/nonexist",.* = -1 ENOENT' --failed ls /nonexist
 	oracle 'statx\(.*"/nonexist".* = -1 ENOENT' ls /nonexist
+	# and among all that it does, with nothing asked for
+	cause 'statx\(.*path="/nonexist",.* = -1 ENOENT' ls /nonexist
 	peers failed '`ls /nonexist`' 'statx?\(.*(/nonexist.*-1|= (-1|4294967295|0xf*))' ls /nonexist
 }
 

@@ -37,6 +37,12 @@ setup() {
 		'process:made* thread:work* event:load:* value>3' 'arg1=0x55555577a2a8 core:0' 'result>0'; do
 		check-pyramid -f "$filter" a.db 30
 	done
+	# failures need results, and prototypes: a program of Debian's, whose calls strace counts, too
+	"$dt" record -l -o f.db ls /nonexist /nonexist2 /etc/passwd/no >/dev/null 2>&1 || true
+	for filter in failed 'error=ENOENT' 'error=ENOTDIR' 'failed error!=ENOENT' 'failed statx'; do
+		[ "$("$dt" calls -f "$filter" f.db | grep -c ' us  ')" -gt 0 ]
+		check-pyramid -f "$filter" f.db 30
+	done
 }
 
 @test "view: the pyramid of a program with events, switches, threads and unfinished calls" {

@@ -381,7 +381,8 @@ static void test_random_calls(void **state)
  */
 static void test_forged_depth(void **state)
 {
-	const struct dt_store_place in = {1, DT_SITE_ENTRY}, out = {1, DT_SITE_RETURN};
+	const struct dt_store_place in = {1, DT_SITE_ENTRY, false},
+				    out = {1, DT_SITE_RETURN, false};
 	const struct dt_function_row f = {.name = "f", .file = "", .signature = ""};
 	struct dt_record r = {.tid = 7, .kind = DT_ENTRY};
 	const uint64_t top = 1ull << 40, deepest = FRAMES + 1000;
@@ -751,15 +752,15 @@ static void test_forged_behind(void **state)
 
 	memset(value, 'x', sizeof(value));
 	for (uint32_t i = 1; i < 100000; i++) {
-		const struct dt_store_place more = {i, DT_SITE_POINT_MORE},
-					    text = {i, DT_SITE_POINT_TEXT};
+		const struct dt_store_place more = {i, DT_SITE_POINT_MORE, false},
+					    text = {i, DT_SITE_POINT_TEXT, false};
 
 		assert_true(dt_behind_take(&list, &all, &more, value, false));
 		assert_true(dt_behind_take(&other, &all, &text, value, false));
 		/* of a text that does not end, no more than there is room for */
 		assert_true(dt_behind_take(&other, &all,
-					   &(struct dt_store_place){1, DT_SITE_POINT_TEXT}, value,
-					   false));
+					   &(struct dt_store_place){1, DT_SITE_POINT_TEXT, false},
+					   value, false));
 	}
 	assert_int_equal(all, 2 * DT_BEHIND_CALL);
 	for (const struct dt_behind *x = other; x; x = x->next)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Drives the time line's page in Chromium: TAP. usage: node page.mjs DEVTRACE TRACE FOLDER TRACE-OF-16-CORES TRACE-WITH-ACTIVITIES SMALL-TRACE TRACE-WITH-GAPS GOLDEN-PICTURES TRACE-WITH-ROWS
+// Drives the time line's page in Chromium: TAP. usage: node page.mjs DEVTRACE TRACE FOLDER TRACE-OF-16-CORES TRACE-WITH-ACTIVITIES SMALL-TRACE TRACE-WITH-GAPS GOLDEN-PICTURES TRACE-WITH-ROWS TRACE-WITH-FAILURES
 // (playwright-core is found from the current folder)
 import { createRequire } from "node:module";
 import { spawn, execFileSync } from "node:child_process";
@@ -7,7 +7,7 @@ import { point, watch, settle as rest } from "./settle.mjs";
 import { existsSync, readFileSync } from "node:fs";
 import { test, is, ok, end, tap } from "./tap.mjs";
 
-const [devtrace, trace, folder, wide, activities, small, gaps, golden, rows] = process.argv.slice(2);
+const [devtrace, trace, folder, wide, activities, small, gaps, golden, rows, failures] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
 tap.failed = () => page.screenshot({path: `${folder}/failed-${tap.n}.png`});
 
@@ -732,6 +732,28 @@ await test("the page is there soon", async () => {
 	console.log(`# the first paint is ${took[3].toFixed(0)} ms after the address was asked for, the worst of 7 ${took[6].toFixed(0)} ms`);
 	ok(took[3] < 1500, took.join());
 	await p.close();
+});
+
+await test("the filters failed and error= have the calls that calls -f has", async () => {
+	const other = await serve(failures);
+	let some = 0;
+	for (const words of ["failed", "error=ENOENT", "error=ENOTDIR", "failed error!=ENOENT", "error=EXDEV"]) {
+		const json = execFileSync(devtrace, ["calls", "--json", "-f", words, failures], {stdio: ["ignore", "pipe", "ignore"]}).toString();
+		const want = json.trimEnd().split("\n").filter(l => l.startsWith('{"type": "call"')).length;
+		const p = watch(await context.newPage());
+		await p.goto(other.url + "#only=" + encodeURIComponent(words));
+		await p.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 60000});
+		await rest(p);
+		const got = await p.evaluate(async () => {
+			const { state: s } = await import("./main.js");
+			return s.tracks.filter(t => t.kind === "thread").reduce((n, t) => n + [...(s.bars.get(t.track)?.count ?? [])].reduce((a, b) => a + b, 0), 0);
+		});
+		is(got, want, words);
+		some += want;
+		await p.close();
+	}
+	ok(some > 6, "calls that failed: " + some);
+	other.child.kill();
 });
 
 await test("a link with a filter that makes no sense shows nothing, and says why", async () => {

@@ -16,5 +16,7 @@ gcc -O2 -g -I"$root/include" -o "$dir/server" "$root/examples/activities.c" -pth
 # two activities that overlap, so short that a picture of the whole has them as one bar
 cp "$dir/server.db" "$dir/rows.db" && sqlite3 "$dir/rows.db" "DELETE FROM activities;
 	INSERT INTO activities(name, begin, end, key) VALUES ('x', 100000, 100040, 'a'), ('x', 100020, 100060, 'b')" || exit 1
+# calls of libraries that fail, of which strace counts the same
+"$root/build/devtrace" record -l -o "$dir/failed.db" ls /nonexistent /nonexistent2 /etc/passwd/no >"$dir/out" 2>&1
 cd "$npm" && timeout 600 node "$root/test/view/page.mjs" "$root/build/devtrace" "$dir/made.db" "$dir" "$dir/wide.db" "$dir/server.db" \
-	"$dir/small.db" "$dir/gaps.trace" "$root/test/view/golden" "$dir/rows.db"
+	"$dir/small.db" "$dir/gaps.trace" "$root/test/view/golden" "$dir/rows.db" "$dir/failed.db"

@@ -78,6 +78,7 @@ vfork_back:
 	.quad	0, 0, 0, 0, 0, 0, 0			/* up to `reads_pointer' */
 	.fill	DT_HOOKS * 8, 1, 0
 	.quad	0					/* errno_offset */
+	.quad	0, 0					/* exec_site, exec_crossing */
 from_modules:
 	.fill	DT_FROM_MAX * 16, 1, 0
 	.fill	DT_PATCHES * 24, 1, 0

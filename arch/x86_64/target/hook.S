@@ -120,6 +120,7 @@ clone3_back:
 	.fill	DT_HOOKS * 8, 1, 0
 errno_offset:
 	.quad	0
+	.quad	0, 0					/* exec_site, exec_crossing */
 from_modules:
 	.fill	DT_FROM_MAX * 16, 1, 0
 	.fill	DT_PATCHES * 24, 1, 0
@@ -631,23 +632,30 @@ modules:
  */
 	.globl	execve
 execve:
-	push	%rdx
 	push	%r10
-	mov	%rdi, %rdx
-	lea	dt_before_exec(%rip), %r10
+	push	%rdx
+	push	%rsi
+	push	%rdi
+	mov	%rsp, %rdx				/* struct dt_exec_call */
+	lea	dt_exec_entered(%rip), %r10
 	call	call_c
-	pop	%r10
+	pop	%rdi
+	pop	%rsi
 	pop	%rdx
+	pop	%r10
 	mov	$59, %eax
 	syscall
-	push	%rdx
 	push	%r10
+	push	%rdx
+	push	%rsi
 	push	%rax
-	lea	dt_after_exec(%rip), %r10
+	mov	%rsp, %rdx				/* the same, but for its path: the result */
+	lea	dt_exec_failed(%rip), %r10
 	call	call_c
 	pop	%rax
-	pop	%r10
+	pop	%rsi
 	pop	%rdx
+	pop	%r10
 	jmp	*execve_back(%rip)
 
 	.globl	execveat
