@@ -348,8 +348,8 @@ bool dt_file_sets_errno(struct dt_file *f)
 	if (!f->errno_read) {
 		f->errno_read = true;
 		/* libm-2.31.so is what libm.so.6 leads to before glibc 2.34 */
-		f->sets_errno = !f->vdso && dt_prototype_file(f->path) && strncmp(name, "libm.", 5) != 0 &&
-				strncmp(name, "libm-", 5) != 0;
+		f->sets_errno = !f->vdso && dt_prototype_file(f->path) &&
+				strncmp(name, "libm.", 5) != 0 && strncmp(name, "libm-", 5) != 0;
 	}
 	return f->probed && f->sets_errno;
 }

@@ -17,7 +17,7 @@ look() {
 }
 is 1 "cppcheck finds nothing that was not looked at (test/lint/cppcheck.txt)" \
 	"$(look -U__aarch64__ "${others[@]}")$([ ${#aarch64[@]} = 0 ] || look -D__aarch64__ -U__x86_64__ "${aarch64[@]}")"
-mapfile -t scripts < <(git ls-files | xargs grep -lE '^#!/(usr/)?bin/(env )?(ba)?sh' 2>/dev/null | share)
+mapfile -t scripts < <(git ls-files | xargs awk 'FNR == 1 && /^#!\/(usr\/)?bin\/(env )?(ba)?sh/ { print FILENAME }' 2>/dev/null | share)
 is 2 "shellcheck: no warning" "$(shellcheck -f gcc -S warning "${scripts[@]}" 2>&1)"
 is 3 "the page's scripts can be read" "$(for f in view/page/*.js; do node --check "$f" 2>&1; done)"
 is 4 "clang-format would change nothing (make format)" "$(make -s --no-print-directory format-wanted 2>&1)"
