@@ -130,6 +130,16 @@ static int set_points(struct dt_session *s)
 	return rc;
 }
 
+/* Returns how many files the process has mapped: the kernel's vdso is none. */
+static size_t files_of(const struct dt_target *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		n += !t->module[i].file->vdso;
+	return n;
+}
+
 /*
  * Called when a program that we have started may have all its libraries and has run none of its own
  * code. Then it sets the options' tracepoints, and ends the program if it has no site: there would
@@ -139,7 +149,7 @@ static void end_if_sledless(struct dt_session *s, struct dt_target *t)
 {
 	size_t sites;
 
-	if (!t->first_image || t->n < 3)
+	if (!t->first_image || files_of(t) < 3)
 		return;
 	t->first_image = false;
 	if (set_points(s) < 0) {

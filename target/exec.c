@@ -101,7 +101,7 @@ void dt_exec_entered(const struct dt_exec_call *c)
 	const uint64_t value[4] = {c->path, c->argv, c->envp, 0};
 
 	dt_before_exec(c->path);
-	if (!is_recorded(c->back))
+	if (!DT_EXEC_CALLS || !is_recorded(c->back))
 		return;
 	append(c, DT_ENTRY, DT_EXEC_ENTRY, value);
 	append_path(c);
@@ -111,7 +111,7 @@ void dt_exec_failed(const struct dt_exec_call *c)
 {
 	const uint64_t value[4] = {-1ull, 0, 0, -c->path};
 
-	if (is_recorded(c->back))
+	if (DT_EXEC_CALLS && is_recorded(c->back))
 		append(c, DT_EXIT, DT_EXEC_EXIT, value);
 	dt_after_exec();
 }

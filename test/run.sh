@@ -122,6 +122,8 @@ computing() {
 
 waiting() {
 	with_each "${waiting[@]}"
+	# three at a time that compute keep two cores busy; a fourth would only be in their way
+	[ "$lane" != waiting-2 ] || return 0
 	computing
 }
 

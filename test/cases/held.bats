@@ -71,7 +71,7 @@ sql() {
 }
 
 @test "a wait that a program tells backwards is not believed, but counted" {
-	gcc -O2 -w -pthread -I"$root" -o "$dir/scribble" "$root/test/hostile/scribble.c"
+	gcc -O2 -w -pthread -I"$root" -o "$dir/scribble" "$root"/test/hostile/{scribble,code,lives,requests}.c
 	# with room for all, so that there are no other waits
 	timeout 60 "$dt" record -F scribble:leaf -p overwrite -b 64K -o "$dir/w.db" "$dir/scribble" 1 0.2 lie-wait || [ $? = 7 ]
 	[ "$(sql "$dir/w.db" "SELECT count(*) FROM held WHERE why = 'room'")" = 0 ]

@@ -141,7 +141,8 @@ setup() {
 
 @test "usage: of children, too; a fleet's by machine; what is damaged is told; of an older trace there is nothing" {
 	devtrace record -f -F step -o f.db ./steps child >said
-	[ "$(devtrace sql -n f.db "SELECT count(DISTINCT process) FROM usage")" = 2 ]
+	[ "$(devtrace sql -n f.db "SELECT count(DISTINCT process) FROM usage")" = 2 ] ||
+		{ cat said; devtrace sql f.db "SELECT * FROM processes; SELECT * FROM usage"; false; }
 	# the child has it from its birth on, when it had all of its parent's memory
 	[ "$(devtrace sql -n f.db "SELECT min(memory) > 80000000 FROM usage WHERE process = (SELECT max(process) FROM processes WHERE parent)")" = 1 ]
 	# as if it were another machine's

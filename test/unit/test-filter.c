@@ -597,7 +597,7 @@ static void test_asked(void **state)
 		{"result=1 time>5ns", NULL, NULL, NULL, 0, true, false, true, false},
 		{"failed", NULL, NULL, NULL, 0, true, true, true, false},
 		{"-failed", NULL, NULL, NULL, 0, true, false, true, false},
-		{"error=EIO", NULL, NULL, NULL, 0, false, true, true, false},
+		{"error=EIO", NULL, NULL, NULL, 0, true, true, true, false},
 		{"time>5ns", NULL, NULL, NULL, 10, false, false, true, false},
 		{"time>5ns time>2us", NULL, NULL, NULL, 4000, false, false, true, false},
 		{"time>5ns time<2us", NULL, NULL, NULL, 0, false, false, true, false},

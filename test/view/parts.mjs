@@ -52,7 +52,7 @@ await test("each mark of a call has its own words, by the bits that the program 
 	const bits = Object.fromEntries([...readFileSync(root + "/filter/call.h", "utf8").matchAll(/DT_CALL_([A-Z_]+)\s*=\s*(\d+)/g)].map(([, name, bit]) => [name, Number(bit)]));
 	const words = {UNWOUND: "unwound", TAIL: "ended in a tail call", INFERRED: "", OPEN: "not finished", NO_ENTRY: "entry not recorded", TAILED: "tail-called",
 		LOSS: "records lost meanwhile", RECURSIVE: "", OTHER_STACK: "on another stack", LEFT: "its time is that to its jump", DOUBTFUL: "perhaps called from the tail call before it",
-		NO_EXIT: "exits are not recorded", BACKWARD: "ends before it begins: records out of order", PAUSED: "recording paused meanwhile", WAITED: "", UNSEEN: "context switches lost meanwhile"};
+		NO_EXIT: "exits are not recorded", BACKWARD: "ends before it begins: records out of order", PAUSED: "recording paused meanwhile", WAITED: "", UNSEEN: "context switches lost meanwhile", FOLDS: "what it jumped to is a part of it", FOLDED: ""};
 	is(Object.keys(bits).sort(), Object.keys(words).sort(), "the marks that there are");
 	const said = await page.evaluate(async bits => { const { marks } = await import("./text.js"); return bits.map(b => marks(b)); }, Object.values(bits));
 	Object.keys(bits).forEach((name, i) => is(said[i], words[name], name));

@@ -39,7 +39,7 @@ export function bytes(n) {
 }
 
 const kind = [[1, "unwound"], [2, "ended in a tail call"], [8, "not finished"], [16, "entry not recorded"],
-	[32, "tail-called"], [512, "its time is that to its jump"],
+	[32, "tail-called"], [65536, "what it jumped to is a part of it"], [512, "its time is that to its jump"],
 	[1024, "perhaps called from the tail call before it"], [2048, "exits are not recorded"], [64, "records lost meanwhile"], [4096, "ends before it begins: records out of order"], [8192, "recording paused meanwhile"], [32768, "context switches lost meanwhile"], [256, "on another stack"]];
 
 // Returns what is special about a call, by its flags.
