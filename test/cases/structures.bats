@@ -14,12 +14,17 @@ teardown() {
 
 # shown SEED COMPILER...: a program of that seed, made by that compiler
 shown() {
-	local seed=$1 more=()
+	local seed=$1 more=() alone
 	shift
 	[[ $1 != *++ ]] || more=(--cxx)
-	echo "seed $seed: $*"
-	"$root/test/cases/structures.py" make "$seed" "${more[@]}" >"$dir/s.c"
-	"$@" -w -Wno-psabi -g -o "$dir/s" "$dir/s.c"
+	# of seed 15287 clang++ 14 -O1 -mavx copies a vector in a packed structure as if that were aligned: it dies alone
+	for alone in 1 2 3; do
+		echo "seed $seed: $*"
+		"$root/test/cases/structures.py" make "$seed" "${more[@]}" >"$dir/s.c"
+		"$@" -w -Wno-psabi -g -o "$dir/s" "$dir/s.c"
+		! "$dir/s" >/dev/null || break
+		seed=$((seed + 1))
+	done
 	"$dt" -A 'f*' "$dir/s" >"$dir/calls" 2>"$dir/messages"
 	"$root/test/cases/structures.py" check "$seed" "${more[@]}" <"$dir/calls"
 }
