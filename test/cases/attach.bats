@@ -107,11 +107,11 @@ detach() {
 	mkdir "$dir/calls"
 	# a file for each process, so that none cuts another's lines
 	timeout 60 strace -ff -o "$dir/calls/of" -e trace=close_range,dup2,dup3,setresuid,capset,execveat \
-		"$dt" attach -o "$dir/d.db" "$pid" 2>/dev/null 3>&- &
+		"$dt" attach -o "$dir/d.db" "$pid" 2>"$dir/err" 3>&- &
 	tracer=$!
 	# the whole line, result and all
-	for i in $(seq 3000); do
-		grep -q '^execveat(2.*= 0$' "$dir/calls"/of.* 2>/dev/null && break
+	until grep -q '^execveat(2.*= 0$' "$dir/calls"/of.* 2>/dev/null; do
+		kill -0 "$tracer" || { cat "$dir/err" "$dir/calls"/of.*; false; }
 		sleep 0.02
 	done
 	kill "$pid" # it ends with the process
