@@ -153,7 +153,7 @@ struct dt_birth {
 	uint32_t state; /* FREE -> FILLING (thread, cas) -> POSTED (thread) -> FREE (controller) */
 	uint32_t tid, pid; /* the thread and its process, as in records */
 	uint32_t core;	   /* whose clock ticks is of */
-	uint32_t parent;   /* of a process that was forked: who made it; 0: it has gone */
+	uint32_t parent;   /* of a process: who made it; 0: it has gone, or it is a thread */
 	uint32_t pad;
 	uint64_t ticks; /* no record of the thread is earlier, and none of an earlier one later */
 	uint64_t made;	/* ticks before it was made: the kernel may have had it run since. 0: not

@@ -73,7 +73,8 @@ bool dt_birth_tell(uint64_t made)
 	b->tid = (uint32_t)dt_call4(DT_SYS_GETTID, 0, 0, 0, 0) | kept_block.tag;
 	b->pid = (uint32_t)dt_call4(DT_SYS_GETPID, 0, 0, 0, 0) | kept_block.tag;
 	b->core = since.core;
-	b->parent = made == DT_BIRTH_FORKED
+	/* a child of vfork, too: once it has ended nothing else says in whose code it was */
+	b->parent = made == DT_BIRTH_FORKED || b->tid == b->pid
 			    ? (uint32_t)dt_call4(DT_SYS_GETPPID, 0, 0, 0, 0) | kept_block.tag
 			    : 0;
 	b->ticks = since.ticks;

@@ -289,3 +289,47 @@ entries() {
 	timeout 100 "$dt" record -o "$dir/made.db" --budget 20% -F '*' -- /usr/bin/python3 "$dir/made.py" 2>/dev/null
 	"$dt" check -q "$dir/made.db"
 }
+
+@test "calls of a vfork's child that has ended are its parent's functions, also where two programs have other ones at one address" {
+	cat >"$dir/two.c" <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		__attribute__((noinline)) int NAME(volatile int *n) { return ++*n; }
+		int main(int argc, char **argv)
+		{
+			static volatile int n;
+			int to[2];
+			/* the other program lives meanwhile */
+			if (argc > 1 && (pipe(to) || !fork())) {
+				dup2(to[0], 0);
+				close(to[1]);
+				execl(argv[1], argv[1], (char *)0);
+			}
+			for (int i = 0; argc > 1 && i < 20; i++) {
+				pid_t child = vfork();
+				if (!child) {
+					NAME(&n);
+					_exit(0);
+				}
+				waitpid(child, NULL, 0);
+			}
+			NAME(&n);
+			if (argc > 1) {
+				close(to[1]);
+				wait(NULL);
+				printf("%d\n", n);
+			} else {
+				getchar();
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -no-pie -DNAME=one -o "$dir/one" "$dir/two.c"
+	gcc -O1 -no-pie -DNAME=other -o "$dir/other" "$dir/two.c"
+	[ "$("$dt" record -f -F 'one' -F other -o "$dir/t.db" "$dir/one" "$dir/other")" = 21 ]
+	"$dt" check -q "$dir/t.db"
+	"$dt" sql -n -c "$dir/t.db" "SELECT function, count(*), count(DISTINCT process) FROM calls GROUP BY 1 ORDER BY 1" | tr -d '\r' >"$dir/got"
+	[ "$(paste -sd ' ' "$dir/got")" = "one,21,21 other,1,1" ]
+}
