@@ -2,6 +2,8 @@
 /* Whose code a record's pc is in, and what is there. */
 #include "session/whose.h"
 
+#include <string.h>
+
 #include "hook/probes.h"
 #include "hook/stubs.h"
 #include "hook/target-modules.h"
@@ -53,6 +55,17 @@ static struct dt_module *in_process(struct dt_session *s, uint32_t id, uint64_t 
 	return m;
 }
 
+/* Returns whether two files that are the same build, such as a program and its copy for another
+ * user, have the same place of a function at that pc. */
+static bool is_same_place(const struct dt_module *a, const struct dt_module *b, uint64_t pc)
+{
+	const struct dt_elf_site *x = dt_whose_call_site(a, pc), *y = dt_whose_call_site(b, pc);
+	const struct dt_elf *e = a->file->elf, *f = b->file->elf;
+
+	return x && y && e->build_id[0] && !strcmp(e->build_id, f->build_id) &&
+	       a->bias == b->bias && x->address == y->address && x->kind == y->kind;
+}
+
 /* Finds it in all processes that agree on it. */
 static struct dt_module *in_any(struct dt_session *s, uint64_t pc, struct dt_target **target)
 {
@@ -63,7 +76,7 @@ static struct dt_module *in_any(struct dt_session *s, uint64_t pc, struct dt_tar
 		struct dt_module *other = dt_target_module(t, pc);
 		const void *at = other ? what_is_at(other, pc) : NULL;
 
-		if (!at || at == found)
+		if (!at || at == found || (found && is_same_place(m, other, pc)))
 			continue;
 		if (found)
 			return NULL;
