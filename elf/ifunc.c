@@ -8,6 +8,14 @@
 
 const char *const dt_ifunc_left[DT_IFUNC_LEFT] = {"time", "gettimeofday"};
 
+bool dt_ifunc_is_left(const char *name)
+{
+	for (size_t i = 0; i < DT_IFUNC_LEFT; i++)
+		if (strcmp(name, dt_ifunc_left[i]) == 0)
+			return true;
+	return false;
+}
+
 #define SIZE  4096 /* bytes of a resolver, at most */
 #define TABLE 16   /* words of a table that it reads, at most */
 /* the alignment that an immediate must have to be taken for a function's address */

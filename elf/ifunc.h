@@ -16,9 +16,12 @@
  */
 size_t dt_ifunc_targets(Elf *elf, uint64_t resolver, uint64_t size, uint64_t *target, size_t most);
 
-/* The functions of libc whose resolvers ask the kernel's vdso (vdso(7)): that code is in no file,
- * and is not hooked. Only libc's own version, for kernels without a vdso, could be. */
+/* The functions of libc whose resolvers ask the kernel's vdso (vdso(7)), which is in no file
+ * (hook/vdso.h). What libc has itself is for kernels without a vdso. */
 #define DT_IFUNC_LEFT 2
 extern const char *const dt_ifunc_left[DT_IFUNC_LEFT];
+
+/* Looks whether the function of that name is one of these. */
+bool dt_ifunc_is_left(const char *name);
 
 #endif

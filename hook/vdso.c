@@ -8,18 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "elf/ifunc.h"
 #include "process/memory.h"
 
 #define MOST 65536 /* bytes; it has 8192 in Linux 6.18 */
-
-bool dt_vdso_is_left(const char *name)
-{
-	for (unsigned i = 0; i < DT_IFUNC_LEFT; i++)
-		if (strcmp(name, dt_ifunc_left[i]) == 0)
-			return true;
-	return false;
-}
 
 /* Returns the controller's own image, and its size; NULL: there is none that is understood. */
 static const char *own_image(size_t *size)

@@ -16,8 +16,4 @@
  * mapped there is something else, or it can not be read. The file is owned by `files'. */
 struct dt_file *dt_file_of_vdso(struct dt_files *files, int mem, const struct dt_mapping *m);
 
-/* Looks whether the function of that name is one that libc leaves to the vdso altogether. Those
- * that it calls itself (clock_gettime) are recorded as libc's. */
-bool dt_vdso_is_left(const char *name);
-
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/landing.h"
 
-#include "hook/vdso.h"
+#include "elf/ifunc.h"
 
 /* What is looked for. */
 struct landing {
@@ -51,7 +51,7 @@ static void on_name(void *ctx, size_t slot, const char *name)
 {
 	struct landing *x = ctx;
 	struct dt_target *t = x->target;
-	bool left = dt_vdso_is_left(name);
+	bool left = dt_ifunc_is_left(name);
 
 	(void)slot;
 	x->found = 0;

@@ -300,9 +300,9 @@ static void say_vdso(const struct dt_say *say, struct files *k, const struct dt_
 				continue;
 			if (has_function(&k->file[i], &resolver))
 				dt_say(say,
-				       "'%s' is left to the kernel's vdso, where only the calls are "
-				       "recorded that -l asks for: of libc's, what it does where "
-				       "there is no vdso would be",
+				       "'%s' is left to the kernel's vdso: its calls are recorded by "
+				       "-l; here, only those of what libc has for kernels without a "
+				       "vdso would be",
 				       p->text);
 			dt_selection_clear(&resolver);
 		}

@@ -12,8 +12,8 @@
 
 #include "arch/arch.h"
 #include "core/search.h"
+#include "elf/ifunc.h"
 #include "hook/probes.h"
-#include "hook/vdso.h"
 #include "symbols/passes.h"
 
 #define MASK 4096  /* bits */
@@ -273,7 +273,7 @@ static void note(struct match *m, uint64_t address)
 static void match_name(void *ctx, uint64_t address, const char *name)
 {
 	struct match *m = ctx;
-	size_t i = m->file->vdso && !dt_vdso_is_left(name) ? m->a->names : index_of(m->a, name);
+	size_t i = m->file->vdso && !dt_ifunc_is_left(name) ? m->a->names : index_of(m->a, name);
 
 	if (i < m->a->names && i >= m->k->matched)
 		note(m, address);

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf/ifunc.h"
 #include "hook/entered.h"
 #include "hook/probes.h"
-#include "hook/vdso.h"
 
 /*
  * Functions by which a program reads a variable, or that belong to its start and end: macros and
@@ -43,7 +43,7 @@ struct imported {
 /* Does a caller import that name? Of the vdso, only what libc leaves to it is meant. */
 static bool is_imported(const struct imported *k, const char *name)
 {
-	if (k->vdso && !dt_vdso_is_left(name))
+	if (k->vdso && !dt_ifunc_is_left(name))
 		return false;
 	for (struct dt_file *from = k->files->first; from; from = from->next)
 		if (from->caller && dt_file_imports(from, name) && is_meant(name))

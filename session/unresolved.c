@@ -27,14 +27,6 @@ static bool is_known(const struct dt_symtab *t, const char *name)
 	return known;
 }
 
-static bool is_left(const char *name)
-{
-	for (size_t i = 0; i < DT_IFUNC_LEFT; i++)
-		if (strcmp(name, dt_ifunc_left[i]) == 0)
-			return true;
-	return false;
-}
-
 void dt_unresolved_each(const struct dt_symtab *t, void (*fn)(void *ctx, const char *name),
 			void *ctx)
 {
@@ -50,7 +42,7 @@ void dt_unresolved_each(const struct dt_symtab *t, void (*fn)(void *ctx, const c
 			continue;
 		dt_format(name, sizeof(name), "%.*s", (int)(length - (sizeof(suffix) - 1)),
 			  f[i].name);
-		if (!is_left(name))
+		if (!dt_ifunc_is_left(name))
 			fn(ctx, name);
 	}
 }

@@ -56,7 +56,7 @@ run() {
 	read -r used took < <(tail -n 1 "$out/$lane.time" | awk '{ printf "%.0f %.0f\n", $2 + $3, $1 }')
 	echo "$used $took $name" >>"$out/$lane.times"
 	# a command that could not do what it was to do: what is compared with what it printed, nothing, says nothing
-	sed -nE "/^# .*($undone)/s/^# */not ok - a case goes on behind: /p" "$log" | sort -u | head -n 5 >"$out/$lane.undone"
+	sed -nE "/^# .*($undone)/s/^# */not ok - a case goes on after what could not be done: /p" "$log" | sort -u | head -n 5 >"$out/$lane.undone"
 	cat "$out/$lane.undone" >>"$log"
 	p=$(grep -c '^ok ' "$log") f=$(grep -c '^not ok ' "$log")
 	if [ "$rc" != 0 ] && [ "$f" = 0 ] || [ $((p + f)) = 0 ]; then
