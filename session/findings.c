@@ -359,6 +359,18 @@ static void say_imports(struct dt_session *s, const struct dt_say *say)
 	}
 }
 
+/* Says of which files calls may be missing that functions end in by a jump (dt_ranges_unread()). */
+static void say_unread(struct dt_session *s, const struct dt_say *say)
+{
+	for (struct dt_file *f = s->targets.files.first; f; f = f->next)
+		if (f->caller && dt_ranges_unread(s, f))
+			dt_say(say,
+			       "%s: where a library calls a function of it that ends in a jump to "
+			       "a library's function (a comparison for qsort, to strcmp), that call "
+			       "is not recorded: of files above 8 MiB such jumps are not looked for",
+			       f->path);
+}
+
 /* Says it if the module whose calls of libraries are asked for never came. */
 static bool no_caller(const struct dt_session *s, const struct dt_say *say)
 {
@@ -411,6 +423,7 @@ bool dt_findings_say(struct dt_session *s, bool all, const struct dt_say *say)
 	say_unnamed(say);
 	say_vdso(s, say);
 	say_imports(s, say);
+	say_unread(s, say);
 	dt_unhooked_note(s, &u);
 	if (!nothing && (said < u.left_out || !said))
 		say_left_out(&u, all, say);

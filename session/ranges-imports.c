@@ -114,14 +114,12 @@ bool dt_ranges_import(struct dt_session *s, const char *name)
 	for (size_t i = 0; i < s->device.n; i++) {
 		const struct dt_range *r = &s->device.range[i];
 		const struct place_of_range *p = r->host;
-		bool removed = false;
 
 		if (r->kind != DT_RANGE_SET || !p->imports)
 			continue;
-		for (size_t k = 1; k < p->select.n; k++)
-			removed = removed || dt_pattern_name(&p->select.pattern[k], name);
-		for (struct dt_file *f = s->targets.files.first; f && !removed; f = f->next)
-			if (f->caller && dt_ranges_calls_from(r, f) && dt_file_imports(f, name))
+		for (struct dt_file *f = s->targets.files.first; f; f = f->next)
+			if (f->caller && dt_ranges_calls_from(r, f) &&
+			    dt_ranges_means_import(r, f, name))
 				return true;
 	}
 	return false;

@@ -134,6 +134,19 @@ static void note_jumps(struct jumps *j, const bool *marked)
 	}
 }
 
+bool dt_ranges_unread(struct dt_session *s, struct dt_file *f)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < s->device.n && DT_POINTS && f->elf && f->size > MOST_FILE; i++) {
+		const struct dt_range *r = &s->device.range[i];
+		const struct place_of_range *p = r->host;
+
+		is |= r->kind == DT_RANGE_SET && p->imports && dt_ranges_calls_from(r, f);
+	}
+	return is;
+}
+
 int dt_ranges_each_jump(struct dt_file *f, const struct dt_range *r, point_fn *fn, void *ctx,
 			struct dt_error *e)
 {

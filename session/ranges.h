@@ -50,6 +50,9 @@ const struct dt_file *dt_ranges_file(const struct dt_range *r, uint64_t *low, ui
 /* Looks whether a set that means all that a module imports means a function of that name, which
  * that module imports. */
 bool dt_ranges_import(struct dt_session *s, const char *name);
+/* Looks whether a set means what a file imports, and the file's code is too large to be read for
+ * the jumps by which functions end that a library has called. */
+bool dt_ranges_unread(struct dt_session *s, struct dt_file *f);
 
 /* Fills in how many functions each pattern of a set has matched. */
 void dt_ranges_hits(const struct dt_range *r, struct dt_selection *select);
