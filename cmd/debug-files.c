@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/open.h"
+#include "cmd/pager.h"
 #include "elf/debug-cache.h"
 #include "process/now.h"
 #include "process/threads.h"
@@ -21,31 +22,40 @@ static void say(const char *line)
 	fprintf(stderr, "devtrace: %s\n", line);
 }
 
-static void show_amount(const char *path, uint64_t done, uint64_t total)
+/* Returns where a line can be written over: the terminal, -1: there is none, or it is a pager's. */
+static int terminal(void)
 {
-	/* the longest line is written over: the terminal's width is not asked for */
-	fprintf(stderr, "\rdevtrace: downloading the debug file of %s: %lu.%lu", dt_cmd_plain(path),
-		(unsigned long)(done / 1000000), (unsigned long)(done / 100000 % 10));
+	return isatty(STDERR_FILENO) ? STDERR_FILENO : dt_pager_terminal();
+}
+
+static void show_amount(int fd, const char *path, uint64_t done, uint64_t total)
+{
+	char of[64] = "";
+
 	if (total)
-		fprintf(stderr, " of %lu.%lu", (unsigned long)(total / 1000000),
-			(unsigned long)(total / 100000 % 10));
-	fputs(" MB", stderr);
-	fflush(stderr);
+		snprintf(of, sizeof(of), " of %lu.%lu", (unsigned long)(total / 1000000),
+			 (unsigned long)(total / 100000 % 10));
+	/* the longest line is written over: the terminal's width is not asked for */
+	dprintf(fd, "\rdevtrace: downloading the debug file of %s: %lu.%lu%s MB",
+		dt_cmd_plain(path), (unsigned long)(done / 1000000),
+		(unsigned long)(done / 100000 % 10), of);
 }
 
 static void show(const char *path, uint64_t done, uint64_t total)
 {
+	int fd = terminal();
+
 	if (!path) {
-		if (shown)
-			fputc('\n', stderr);
+		if (shown && fd >= 0)
+			dprintf(fd, "\n");
 		shown = false;
 		since = 0;
 		return;
 	}
 	if (!since)
 		since = dt_now_ns();
-	if (isatty(STDERR_FILENO)) {
-		show_amount(path, done, total);
+	if (fd >= 0) {
+		show_amount(fd, path, done, total);
 		shown = true;
 	} else if (since != UINT64_MAX && dt_now_ns() - since > PATIENCE) {
 		fprintf(stderr, "devtrace: downloading the debug file of %s\n", dt_cmd_plain(path));

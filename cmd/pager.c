@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,10 @@
 #include "process/launch.h"
 
 static volatile sig_atomic_t command; /* the process that goes on with the command */
+
+/* Of the command, -1 where there is no pager: the terminal, and the end of a pipe whose other end
+ * is only the pager's process, and is closed when it executes the pager. */
+static int terminal = -1, begun = -1;
 
 /* Passes a signal on to the command, at whose end the pager reaches the end, too. */
 static void pass_on(int number)
@@ -42,8 +47,20 @@ static const char *find(void)
 	return !words[strspn(words, " \t")] || !strcmp(words, "cat") ? NULL : words;
 }
 
+static bool has_come(int fd, int timeout)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int n;
+
+	do
+		n = poll(&p, 1, timeout);
+	while (n < 0 && errno == EINTR);
+	return n != 0;
+}
+
 static void run(const char *words, int from)
 {
+	has_come(from, -1);
 	dup2(from, STDIN_FILENO);
 	/* -F: not if all fits on the screen; -R: with colours; -X: what was read stays there */
 	setenv("LESS", "FRX", 0);
@@ -101,17 +118,26 @@ void dt_pager_begin(void)
 {
 	const char *words = find();
 	pid_t pid, pager;
-	int ends[2];
+	int ends[2], starts[2];
 
 	if (!words || pipe2(ends, O_CLOEXEC))
 		return;
+	if (pipe2(starts, O_CLOEXEC)) {
+		close(ends[0]);
+		close(ends[1]);
+		return;
+	}
 	fflush(stdout);
 	/* where it is ignored, nothing tells how a child has ended */
 	signal(SIGCHLD, SIG_DFL);
 	pager = fork();
-	if (pager == 0)
+	if (pager == 0) {
+		/* or the end of what there is to show would not be seen */
+		close(ends[1]);
 		run(words, ends[0]);
+	}
 	close(ends[0]);
+	close(starts[1]);
 	pid = pager > 0 ? fork() : -1;
 	if (pid > 0) {
 		close(ends[1]);
@@ -121,8 +147,18 @@ void dt_pager_begin(void)
 	if (pid == 0) {
 		signal(SIGPIPE, SIG_DFL);
 		dup2(ends[1], STDOUT_FILENO);
-		if (isatty(STDERR_FILENO))
+		if (isatty(STDERR_FILENO)) {
+			terminal = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+			begun = starts[0];
 			dup2(ends[1], STDERR_FILENO);
+		}
 	}
+	if (begun < 0)
+		close(starts[0]);
 	close(ends[1]);
+}
+
+int dt_pager_terminal(void)
+{
+	return terminal >= 0 && !has_come(begun, 0) ? terminal : -1;
 }

@@ -13,4 +13,12 @@
  */
 void dt_pager_begin(void);
 
+/*
+ * A pager is executed when there is something to show: until then the terminal is the command's.
+ * Returns the terminal while that is so, to say there how far something has come; -1: there is no
+ * pager, or it has begun. What the caller writes to it is in nobody's way as long as this thread is
+ * the one that prints.
+ */
+int dt_pager_terminal(void);
+
 #endif

@@ -232,7 +232,7 @@ damaged() {
 	damaged "UPDATE hold SET tid = 'tea' WHERE begin_ticks = $begin" "something else than a number where one belongs"
 	damaged "UPDATE hold SET end_ticks = end_ticks + 1000000000000000 WHERE begin_ticks = $begin" "which is not in the session"
 	damaged "UPDATE hold SET begin_ticks = 5 WHERE begin_ticks = $begin" "at tick 5, which is not in the session"
-	damaged "INSERT INTO hold VALUES($tid, ($begin + $end) / 2, $end + ($end - $begin) / 2, 'room')" "waits already when it begins to"
+	damaged "INSERT INTO hold VALUES($tid, ($begin + $end) / 2, $end, 'room')" "waits already when it begins to"
 	damaged "INSERT INTO hold VALUES($tid, $begin, $end, 'stop'), ($tid, ($begin + $end) / 2, $end, 'stop')" \
 		"waits already when it begins to"
 	damaged "INSERT INTO pause VALUES($end, $begin, 'frozen', 1, NULL)" "pause, row 1: ends before it begins"

@@ -33,6 +33,7 @@ CASES = os.path.abspath(os.path.join(HERE, '..', 'cases')) # for perfetto-write.
 WRITETRACE = os.path.join(TOOLS, 'writetrace')
 LINES = 30
 STEPS = 'GOLDEN_STEPS' in os.environ # one after the other, each when a line is on standard input
+WHOLE = 'GOLDEN_WHOLE' in os.environ # print all of what differs, to find out what it is; what was expected is not kept whole
 SUM = 'sha256sum code' # what is said of these functions holds for these bytes
 TRACES = ('plain', 'rich', 'deep', 'alpha', 'beta', 'lossy')
 
@@ -41,7 +42,7 @@ def shown(data, room):
     """What is kept of an output."""
     text = data.decode('utf-8', 'backslashreplace').replace('\r', '').replace(room, 'ROOM')
     lines = text.split('\n')
-    if len(lines) <= 2 * LINES and len(text) < 6000:
+    if WHOLE or (len(lines) <= 2 * LINES and len(text) < 6000):
         return text
     data = data.replace(room.encode(), b'ROOM')
     digest = hashlib.sha256(data).hexdigest()[:20]

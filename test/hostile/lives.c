@@ -103,33 +103,39 @@ void lives(double seconds, int depth)
 	}
 }
 
-/* Reads a process's parent and name; 0: there is none. */
+/* Reads a process's parent and name; 0 and "": there is none, or it has ended. */
 static pid_t parent_of(pid_t pid, char name[64])
 {
 	char path[64];
 	int parent = 0;
+	char state;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	f = fopen(path, "re");
 	name[0] = '\0';
-	if (f && fscanf(f, "%*d (%63[^)]) %*c %d", name, &parent) != 2)
+	if (f && (fscanf(f, "%*d (%63[^)]) %c %d", name, &state, &parent) != 3 || state == 'Z')) {
+		name[0] = '\0';
 		parent = 0;
+	}
 	if (f)
 		fclose(f);
 	return parent;
 }
 
+/* Tells whether a process is the controller's: those that have outlived their parents are still in
+ * its process group. One whose message has been written over waits for ever, or until it is killed.
+ */
 static int is_hunted(pid_t pid, pid_t controller)
 {
-	char name[64], other[64];
-	pid_t up = parent_of(pid, name);
+	static const char *const names[] = {"scribble", "exe", "true"};
+	char name[64];
 
-	if (pid == getpid() || (strcmp(name, "scribble") != 0 && strcmp(name, "exe") != 0))
-		return 0;
-	while (up > 1 && up != controller)
-		up = parent_of(up, other);
-	return up == controller;
+	parent_of(pid, name);
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return pid != getpid() && getpgid(pid) == controller;
+	return 0;
 }
 
 void lives_hunt(pid_t controller, double seconds)
