@@ -47,6 +47,7 @@
 #include "session/serve.h"
 #include "session/server.h"
 #include "session/ping.h"
+#include "session/thread-table.h"
 #include "session/throttle.h"
 #include "session/tids.h"
 #include "session/sieve.h"
@@ -469,6 +470,7 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 		dt_births_end(s);
 		if (s->kernel_threads)
 			dt_kernel_threads_told(s);
+		dt_thread_table_store_unlisted(s);
 		dt_throttle_end(s);
 		dt_ping_stop(s->ping);
 		dt_ping_stop(s->pong);

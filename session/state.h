@@ -116,6 +116,8 @@ struct dt_thread_entry {
 	uint32_t domains;  /* bit n: it has been in the domain with that number */
 	bool recorded;	   /* it has been described in the trace file, if there is one */
 	char name[16];	   /* as it was described; "": not known */
+	uint64_t unlisted; /* the first thread of a process that is in no list, as a child that has
+			      its maker's memory: ticks of its first record; 0: it is not such */
 };
 
 /* An executable file, identified by its inode and device. */

@@ -168,6 +168,22 @@ static void read_name(struct dt_session *s, uint32_t tid, uint32_t pid, char *na
 		name[0] = '\0';
 }
 
+/* Notes of a process that is in no list, as a child that has its maker's memory, or was never met,
+ * who has made it: while it lives it can be asked, and one of libc's told it at its birth. */
+static void note_unlisted(struct dt_session *s, const struct dt_record *r)
+{
+	uint32_t number = dt_lives_number(s, r->tid);
+	pid_t parent = dt_lives_is_last(s, r->tid) ? dt_status_parent((pid_t)number) : 0;
+
+	for (const struct dt_target *t = s->first; t; t = t->next)
+		if (t->id == r->tid)
+			return;
+	if (parent > 0 && !dt_lives_parent(s, r->tid) && !is_told(s, number))
+		dt_lives_made_by(s, number, (uint32_t)parent);
+	if (s->thread_room && entry_of(s, r->tid)->tid)
+		entry_of(s, r->tid)->unlisted = r->ticks;
+}
+
 void dt_thread_table_new(struct dt_session *s, const struct dt_record *r)
 {
 	char name[64];
@@ -193,6 +209,8 @@ void dt_thread_table_new(struct dt_session *s, const struct dt_record *r)
 		if (t->id == pid && pid == r->tid)
 			dt_format(name, sizeof(name), "%s", t->comm);
 	dt_thread_table_note(s, r->tid, pid, name);
+	if (pid == r->tid && !s->kernel_threads)
+		note_unlisted(s, r);
 }
 
 void dt_thread_table_describe(struct dt_session *s, uint32_t tid)
@@ -224,7 +242,7 @@ void dt_thread_table_note(struct dt_session *s, uint32_t tid, uint32_t pid, cons
 		return;
 	entry = entry_of(s, tid);
 	s->threads += !entry->tid;
-	*entry = (struct dt_thread_entry){tid, pid, entry->domains, name != NULL, ""};
+	*entry = (struct dt_thread_entry){tid, pid, entry->domains, name != NULL, "", 0};
 	dt_format(entry->name, sizeof(entry->name), "%s", name ? name : "");
 	if (s->store && name)
 		dt_store_thread(s->store, tid, pid, name, NULL);
@@ -252,6 +270,18 @@ void dt_thread_table_store(struct dt_session *s)
 		dt_store_thread(s->store, t->tid, t->pid, t->name, NULL);
 		if (t->tid >= DT_AGAIN)
 			dt_store_again(s->store, t->tid, dt_lives_number(s, t->tid), NULL);
+	}
+}
+
+void dt_thread_table_store_unlisted(struct dt_session *s)
+{
+	for (size_t i = 0; i < s->thread_room; i++) {
+		const struct dt_thread_entry *t = &s->thread[i];
+		uint32_t parent = t->unlisted ? dt_lives_parent(s, t->tid) : 0;
+
+		if (parent)
+			dt_store_process_like(s->store, t->tid, parent, parent, NULL, t->unlisted,
+					      NULL);
 	}
 }
 

@@ -41,6 +41,9 @@ void dt_thread_table_join(struct dt_session *s, const struct dt_domain *d, uint3
 
 /* Writes all threads that are known to a store that is new. With the lock. */
 void dt_thread_table_store(struct dt_session *s);
+/* Writes of the processes that have records and were in no list who has made them, and that they
+ * were as these, as far as it is known. At the end; with the lock. */
+void dt_thread_table_store_unlisted(struct dt_session *s);
 
 /* Reads the name of the thread with that number of ours from /proc; "": it has gone. */
 void dt_thread_table_name(uint32_t number, char *name, size_t size);

@@ -332,4 +332,8 @@ entries() {
 	"$dt" check -q "$dir/t.db"
 	"$dt" sql -n -c "$dir/t.db" "SELECT function, count(*), count(DISTINCT process) FROM calls GROUP BY 1 ORDER BY 1" | tr -d '\r' >"$dir/got"
 	[ "$(paste -sd ' ' "$dir/got")" = "one,21,21 other,1,1" ]
+	# each of these children is its maker's, and was as it is; the other program has its maker, too
+	"$dt" sql -n -c "$dir/t.db" "SELECT count(*), count(begin), group_concat(DISTINCT program) FROM processes
+		WHERE parent = (SELECT process FROM processes WHERE program LIKE '%/one' AND status = 0)" | tr -d '\r' >"$dir/got"
+	[ "$(<"$dir/got")" = "21,21,\"$dir/other,$dir/one\"" ] || [ "$(<"$dir/got")" = "21,21,\"$dir/one,$dir/other\"" ]
 }
