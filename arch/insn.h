@@ -38,8 +38,9 @@ unsigned dt_insn_decode(struct dt_insn *in, const uint8_t *code, size_t size, ui
  * Completes an instruction by what those before it have put into registers, where that takes more
  * than one of them: an address that it computes, what a jump through a register looks like. *seen
  * is all zeros before the first instruction of a stretch; each of these is given, in order.
+ * code: its bytes, if numbers in them may be addresses, as in a file at a fixed address; or NULL.
  */
-void dt_insn_follow(struct dt_insn_seen *seen, struct dt_insn *in);
+void dt_insn_follow(struct dt_insn_seen *seen, struct dt_insn *in, const uint8_t *code);
 
 /* Looks whether control never goes on to the next instruction. After a call it does. */
 static inline bool dt_insn_ends(const struct dt_insn *in)
@@ -75,6 +76,14 @@ bool dt_insn_is_prefix(const struct dt_insn *in, uint64_t n);
 
 /* Looks whether it computes the address `memory', rather than reading there. */
 bool dt_insn_makes_address(const struct dt_insn *in);
+/*
+ * Looks whether it takes the difference of two registers, of which instructions not far before it
+ * have put the address `from' into one and `to' into the other: the length of a stretch. To be
+ * asked before the instruction is given to dt_insn_follow(); code: as there. What else may have
+ * changed these registers meanwhile, or leads there, is not looked at.
+ */
+bool dt_insn_makes_length(const struct dt_insn_seen *seen, const struct dt_insn *in,
+			  const uint8_t *code, uint64_t *from, uint64_t *to);
 /* Looks whether it loads a register from `memory'. */
 bool dt_insn_loads(const struct dt_insn *in);
 /* Returns the most bytes that it can read at `memory'; 0: it reads nothing there. */

@@ -16,6 +16,7 @@ const char *dt_trouble_text(uint8_t trouble)
 		"it begins with a nop and a call: whoever made its stack returns to behind the nop",
 		"it jumps on with an address in its own frame, which it has given back",
 		"it is jumped to with an address in a frame that has been given back",
+		"the program reads it as data: it checks its own code, or copies it",
 		"only calls tell of it, and it jumps to where nobody knows",
 		"only calls tell of it, and it may leave with something on the stack",
 		"only calls tell of it, and others jump into it",

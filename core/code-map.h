@@ -68,6 +68,7 @@ enum dt_trouble {
 	DT_TROUBLE_BEHIND,   /* others return to the instruction after its first one, a nop */
 	DT_TROUBLE_HANDS,    /* it jumps on with an address in its frame, which it has given back */
 	DT_TROUBLE_HANDED,   /* a function of DT_TROUBLE_HANDS jumps to it: see code-handed.c */
+	DT_TROUBLE_READ,     /* the program takes it for data: it checks or copies its own code */
 	DT_TROUBLE_JUMPS, /* from here on only of functions found by calls (code-called.c): it has a
 			     jump whose targets are not known */
 	DT_TROUBLE_STACK, /* it may leave with something on the stack */

@@ -21,6 +21,11 @@ struct lea {
 	uint32_t function;
 };
 
+/* Code that the program takes for data. */
+struct dt_code_stretch {
+	uint64_t from, to;
+};
+
 /* An indirect jump of a function that is known only from calls. */
 struct dt_code_jump {
 	uint64_t at;
@@ -33,6 +38,8 @@ struct reader {
 	size_t function_room, link_room, exit_room;
 	struct lea *lea;
 	size_t leas, lea_room;
+	struct dt_code_stretch *read; /* what the program takes for data */
+	size_t reads, read_room;
 	struct lea *join; /* targets to which tables and landing pads of another function lead */
 	size_t joins, join_room;
 	Elf *elf;

@@ -14,6 +14,8 @@
 #include "elf/elf.h"
 #include "elf/go.h"
 
+#define PAGE 4096 /* bytes, the least that the kernel protects */
+
 /* --- finding things */
 
 const struct dt_code_region *dt_code_text_at(const struct dt_code *c, uint64_t address)
@@ -352,13 +354,45 @@ static bool leads_back(const struct dt_code *c, const struct dt_insn *in)
 	       to.kind == DT_INSN_JUMP && to.target == in->address - DT_CODE_STEP;
 }
 
+/*
+ * Notes a stretch of code of which the program computes the length, from both its ends: nothing
+ * else is done with that than to read all of it. The modules of BoringSSL and AWS-LC that are made
+ * for FIPS 140 check their own code in this way when they begin, and end the program if one byte is
+ * another; libswscale copies pieces of its code. Where both ends are those of pages it is what
+ * mprotect() is told, by code that will be written to on request only (libglvnd's entry points).
+ */
+static void note_length(struct reader *r, uint64_t from, uint64_t to)
+{
+	const struct dt_code_region *region = dt_code_text_at(r->c, from);
+
+	if (!region || from >= to || to > region->high || (from | to) % PAGE == 0)
+		return;
+	if (dt_code_grow(r, (void **)&r->read, r->reads, &r->read_room, sizeof(*r->read)))
+		r->read[r->reads++] = (struct dt_code_stretch){from, to};
+}
+
+/* Lets nothing be changed of what the program reads. When all functions are decoded. */
+static void keep_read(struct reader *r)
+{
+	for (size_t i = 0; i < r->reads; i++) {
+		const struct dt_code_stretch *s = &r->read[i];
+		const struct dt_code_region *region = dt_code_text_at(r->c, s->from);
+
+		for (uint64_t at = s->from; at < s->to; at++)
+			region->mark[at - region->low] |= DT_CODE_READ;
+		for (size_t k = 0; k < r->c->functions; k++)
+			if (r->c->function[k].start < s->to && r->c->function[k].end > s->from)
+				dt_code_set_trouble(&r->c->function[k], DT_TROUBLE_READ, s->from);
+	}
+}
+
 static void decode_function(struct reader *r, size_t index)
 {
 	struct dt_code_function *f = &r->c->function[index];
 	const struct dt_code_region *region = dt_code_text_at(r->c, f->start);
 	struct dt_insn in = {0}, before;
 	struct dt_insn_seen seen = {0};
-	uint64_t at = f->start, ended = 0;
+	uint64_t at = f->start, ended = 0, from, to;
 
 	if (f->start >= r->c->go_low && f->start < r->c->go_high)
 		dt_code_set_trouble(f, DT_TROUBLE_GO, f->start);
@@ -375,7 +409,9 @@ static void decode_function(struct reader *r, size_t index)
 			break;
 		}
 		region->mark[at - region->low] |= DT_CODE_INSN;
-		dt_insn_follow(&seen, &in);
+		if (dt_insn_makes_length(&seen, &in, r->fixed ? code : NULL, &from, &to))
+			note_length(r, from, to);
+		dt_insn_follow(&seen, &in, r->fixed ? code : NULL);
 		if (leads_around(r->c, &in))
 			in.kind = DT_INSN_PLAIN;
 		if (before.kind == DT_INSN_NOP && dt_insn_calls(&in) && before.address == f->start)
@@ -429,7 +465,7 @@ static void decode_gap(struct reader *r, const struct dt_code_region *region, ui
 			r->c->left += *code != 0;
 			continue;
 		}
-		dt_insn_follow(&seen, &in);
+		dt_insn_follow(&seen, &in, NULL);
 		r->c->left += in.kind == DT_INSN_NOP || !*code ? 0 : in.length;
 		if (dt_insn_direct(&in))
 			dt_code_set_mark(r->c, in.target,
@@ -488,6 +524,7 @@ static int read_code(struct reader *r, const char *path, const struct dt_symtab 
 	for (size_t i = 0; i < c->functions && !r->failed; i++)
 		decode_function(r, i);
 	decode_gaps(r);
+	keep_read(r);
 	dt_code_read_data(r);
 	dt_code_read_landings(r);
 	dt_code_read_tables(r);
@@ -526,6 +563,7 @@ struct dt_code *dt_code_open_file(int file, const char *path, const struct dt_sy
 		c = NULL;
 	}
 	free(r.lea);
+	free(r.read);
 	free(r.join);
 	free(r.jump);
 	return c;

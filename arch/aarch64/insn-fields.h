@@ -36,7 +36,7 @@ struct dt_insn {
 };
 
 /* What dt_insn_follow() knows of each register: how it was set last, and if it holds a page's
- * address (adrp), that one. */
+ * address (adrp), or one that was made of it (add), that one. */
 struct dt_insn_seen {
 	uint64_t page[32];
 	uint8_t how[32]; /* see insn-flow.c */

@@ -8,7 +8,7 @@
 #include "arch/insn.h"
 
 /* How a register was set last. */
-enum { BY_OTHERS, BY_PAGE, BY_SUM, BY_MEMORY, BY_INDEX };
+enum { BY_OTHERS, BY_PAGE, BY_SUM, BY_MEMORY, BY_INDEX, BY_ADDRESS };
 
 #define ZERO 31u /* the register number that is no register where a value is set */
 
@@ -44,7 +44,8 @@ static void by_processing(struct dt_insn_seen *s, struct dt_insn *in)
 		in->form = DT_INSN_ADR;
 		in->relative = true;
 		in->memory = s->page[n] + (w >> 10 & 0xfff);
-		set(s, d, BY_OTHERS);
+		set(s, d, BY_ADDRESS);
+		s->page[d] = in->memory;
 	} else if ((w & 0xff200000) == 0x8b000000 || (w & 0xffe00000) == 0x8b200000) {
 		set(s, d, BY_SUM);
 	} else if ((w & 0xffe0ffe0) == 0xaa0003e0 && m != ZERO && d != ZERO) { /* mov */
@@ -72,7 +73,7 @@ static uint8_t looks(const struct dt_insn_seen *s, uint32_t reg)
 	return reg == 16 || reg == 17 ? DT_INSN_BY_MEMORY : DT_INSN_BY_REGISTER;
 }
 
-void dt_insn_follow(struct dt_insn_seen *s, struct dt_insn *in)
+void dt_insn_follow(struct dt_insn_seen *s, struct dt_insn *in, const uint8_t *code)
 {
 	uint32_t w = in->word, d = w & 31;
 
@@ -87,11 +88,26 @@ void dt_insn_follow(struct dt_insn_seen *s, struct dt_insn *in)
 	} else if (in->form == DT_INSN_ADRP && d != ZERO) {
 		s->how[d] = BY_PAGE;
 		s->page[d] = in->memory;
+	} else if (in->form == DT_INSN_ADR && d != ZERO) {
+		s->how[d] = BY_ADDRESS;
+		s->page[d] = in->memory;
 	} else if ((w & 0x0a000000) == 0x08000000) {
 		by_access(s, w);
 	} else if ((w & 0x1c000000) == 0x10000000 || (w & 0x0e000000) == 0x0a000000) {
 		by_processing(s, in);
 	}
+}
+
+bool dt_insn_makes_length(const struct dt_insn_seen *s, const struct dt_insn *in,
+			  const uint8_t *code, uint64_t *from, uint64_t *to)
+{
+	uint32_t more = in->word >> 5 & 31, less = in->word >> 16 & 31;
+
+	*from = s->page[less];
+	*to = s->page[more];
+	/* sub of two registers of 64 bits, not shifted */
+	return (in->word & 0xffe0fc00) == 0xcb000000 && s->how[less] == BY_ADDRESS &&
+	       s->how[more] == BY_ADDRESS;
 }
 
 enum dt_insn_looks dt_insn_looks(const struct dt_insn *jump, const struct dt_insn *before)

@@ -42,9 +42,10 @@ struct dt_insn {
 	uint8_t segment;   /* prefix fs or gs (0x64, 0x65); 0: none */
 };
 
-/* What dt_insn_follow() has seen: nothing, since each instruction tells all by itself. */
+/* What dt_insn_follow() has seen: of each register the address that was computed into it last, and
+ * by which instruction (its address; 0: by none). */
 struct dt_insn_seen {
-	uint8_t nothing;
+	uint64_t made[16], at[16];
 };
 
 /* Return the numbers of the registers that ModRM names in rm and reg, with their extensions. For

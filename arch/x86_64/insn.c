@@ -7,6 +7,7 @@
 
 #define NOP  0x90
 #define INT3 0xcc
+#define NEAR 64 /* bytes from where an address is put into a register to where a length is made */
 
 static const ZydisDecoder *decoder(void)
 {
@@ -453,6 +454,48 @@ enum dt_insn_looks dt_insn_looks(const struct dt_insn *in, const struct dt_insn 
 	return DT_INSN_BY_INDEX;
 }
 
-void dt_insn_follow(struct dt_insn_seen *seen, struct dt_insn *in)
+/* Notes an address that an instruction puts into a register, by itself or as a number. */
+void dt_insn_follow(struct dt_insn_seen *seen, struct dt_insn *in, const uint8_t *code)
 {
+	unsigned reg = dt_insn_reg(in);
+
+	if (in->relative && in->wide && is_lea(in)) {
+		seen->made[reg] = in->memory;
+	} else if (code && !in->map && (in->opcode & 0xf8) == 0xb8) {
+		reg = (in->opcode & 7u) | (in->base_ext ? 8u : 0);
+		seen->made[reg] = dt_insn_puts(in, code);
+	} else {
+		return;
+	}
+	seen->at[reg] = in->address;
+}
+
+/* Returns the address that a register was given not far before; 0: none. */
+static uint64_t made_before(const struct dt_insn_seen *seen, const struct dt_insn *in, unsigned reg)
+{
+	return seen->at[reg] && in->address - seen->at[reg] < NEAR ? seen->made[reg] : 0;
+}
+
+bool dt_insn_makes_length(const struct dt_insn_seen *seen, const struct dt_insn *in,
+			  const uint8_t *code, uint64_t *from, uint64_t *to)
+{
+	unsigned less = dt_insn_reg(in), more = dt_insn_rm(in);
+	int32_t number; /* it has a sign, which addresses have not */
+
+	if (in->map || in->encoding || !in->wide)
+		return false;
+	if ((in->opcode == 0x29 || in->opcode == 0x2b) && in->modrm >= 0xc0) {
+		/* sub less, more; sub more, less */
+		*from = made_before(seen, in, in->opcode == 0x29 ? less : more);
+		*to = made_before(seen, in, in->opcode == 0x29 ? more : less);
+	} else if (code &&
+		   (in->opcode == 0x2d || (in->opcode == 0x81 && (in->modrm & 0xf8) == 0xe8))) {
+		/* sub number, rax; sub number, more */
+		memcpy(&number, code + in->imm_at, sizeof(number));
+		*from = number > 0 ? (uint64_t)number : 0;
+		*to = made_before(seen, in, in->opcode == 0x2d ? 0 : more);
+	} else {
+		return false;
+	}
+	return *from && *to;
 }
