@@ -104,7 +104,7 @@ static bool is_letter(char c)
 }
 
 /* Adds the texts that could be names of functions: what a NUL follows, back to a byte that is in no
- * name. */
+ * name. Of longer ones only the end can be one. */
 static void add_texts(struct dt_imports *m, struct dt_elf *f)
 {
 	uint64_t size, begin = 0;
@@ -113,9 +113,10 @@ static void add_texts(struct dt_imports *m, struct dt_elf *f)
 	for (uint64_t i = 0; m->texts && i < size && !m->all; i++) {
 		if (is_letter(m->texts[i]))
 			continue;
+		if (i - begin > LONGEST_TEXT)
+			begin = i - LONGEST_TEXT;
 		if (!m->texts[i] && i > begin)
-			m->all = i - begin > LONGEST_TEXT ||
-				 !add(&m->looked_up, m->texts + begin, i - begin);
+			m->all = !add(&m->looked_up, m->texts + begin, i - begin);
 		begin = i + 1;
 	}
 }

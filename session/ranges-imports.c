@@ -24,6 +24,9 @@ static const char *const not_meant[] = {
 
 static bool is_meant(const char *name)
 {
+	/* what the linker's stubs go through where a call is made for the first time */
+	if (strncmp(name, "_dl_runtime_", strlen("_dl_runtime_")) == 0)
+		return false;
 	for (size_t i = 0; i < sizeof(not_meant) / sizeof(*not_meant); i++)
 		if (strcmp(name, not_meant[i]) == 0)
 			return false;

@@ -171,6 +171,32 @@ stop_spin() {
 	[ "$(count_of labs)" = "$(sed -n 's/^labs //p' "$dir/out")" ]
 }
 
+@test "libcalls: a program that looks names up has only those chosen that can be meant, whatever texts it has" {
+	cat >"$dir/texts.c" <<-C
+		#define _GNU_SOURCE
+		#include <dlfcn.h>
+		#include <stdio.h>
+		/* longer than any name, and one of which the end is a name: the linker keeps only the longer one of two such */
+		static const char *const text[] = {"$(printf 'x%.0s' $(seq 5000))", "$(printf 'y%.0s' $(seq 300))labs"};
+		int main(int argc, char **argv)
+		{
+			long (*f)(long) = (long (*)(long))dlsym(RTLD_DEFAULT, argc > 9 ? text[argc % 2] : "labs");
+
+			printf("%ld %c\n", f(-argc), text[argc & 1][3]);
+			return 0;
+		}
+	C
+	gcc -O1 -o "$dir/texts" "$dir/texts.c"
+	run -0 --separate-stderr devtrace record -l -v -o "$dir/t.db" "$dir/texts"
+	echo "$stderr"
+	[ "$(count_of labs)" = 1 ]
+	[ "$(count_of dlsym)" = 1 ]
+	# what libc has that is not hooked would be named, had all of it been chosen
+	[[ $stderr != *__restore_rt* ]]
+	[[ $stderr != *"functions chosen"* ]]
+	devtrace check -q "$dir/t.db"
+}
+
 @test "libcalls: -N takes functions away, and programs that are executed are followed" {
 	run -0 --separate-stderr devtrace record -l -f -N 'labs' -N 'libours.so:*' -o "$dir/t.db" "$dir/prog" /bin/echo
 	[ "$(count_of labs)" = 0 ]
