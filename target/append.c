@@ -24,7 +24,8 @@ static void count_clockless(const struct dt_record *rec)
 static void begin_process(void)
 {
 	bool strange = !dt_has_parent();
-	bool born = !strange && dt_birth_tell(DT_BIRTH_FORKED);
+	bool born = !strange && dt_birth_tell(DT_BIRTH_FORKED), anothers = dt_id_is_anothers();
+	uint32_t none = DT_STRANGE_NONE;
 
 	process_block.pid = dt_is_confined() ? 0 : (uint32_t)dt_call4(DT_SYS_GETPID, 0, 0, 0, 0);
 	if (strange)
@@ -33,6 +34,10 @@ static void begin_process(void)
 	if (__atomic_load_n(&kept_block.opted_out,
 			    __ATOMIC_SEQ_CST)) /* another thread may have done so just now */
 		__atomic_store_n(&process_block.cores, 0, __ATOMIC_SEQ_CST);
+	/* the kernel is asked for this process's threads, then, at each record */
+	if (anothers)
+		__atomic_compare_exchange_n(&kept_block.strange, &none, DT_STRANGE_ASKED, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&kept_block.asks_clock, __ATOMIC_SEQ_CST) || dt_is_strange())
 		dt_fast_path_leave();
 	if (strange)

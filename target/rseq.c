@@ -33,6 +33,16 @@ static uint32_t id_in_block(void)
 	return *(uint32_t *)(dt_own_thread_pointer() + (uint64_t)blob.tid_offset);
 }
 
+bool dt_id_is_anothers(void)
+{
+	uint32_t id;
+
+	if (!blob.tid_offset || dt_is_strange() || dt_is_confined())
+		return false;
+	id = id_in_block(); /* glibc before 2.34 without libpthread has noted none */
+	return id && id != (uint32_t)dt_call4(DT_SYS_GETTID, 0, 0, 0, 0);
+}
+
 /* Returns this thread's if it is registered, else NULL. */
 static struct dt_own_rseq *registered(void)
 {

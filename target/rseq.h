@@ -18,6 +18,13 @@ uint32_t dt_rseq_core(void);
 uint32_t dt_own_thread_id(void);
 
 /*
+ * Looks whether the id that libc keeps in this thread's block is another thread's: a child that the
+ * program has made by a fork of its own (syscall(SYS_fork)) has its maker's, and nobody corrects
+ * it.
+ */
+bool dt_id_is_anothers(void);
+
+/*
  * Has the kernel keep an rseq of ours for this thread, if the session wants that. False: it can
  * not, and the thread appends to the shared ring. A signal handler may call this in the middle of
  * it.

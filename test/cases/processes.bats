@@ -337,3 +337,64 @@ entries() {
 		WHERE parent = (SELECT process FROM processes WHERE program LIKE '%/one' AND status = 0)" | tr -d '\r' >"$dir/got"
 	[ "$(<"$dir/got")" = "21,21,\"$dir/other,$dir/one\"" ] || [ "$(<"$dir/got")" = "21,21,\"$dir/one,$dir/other\"" ]
 }
+
+@test "calls of children that are made past libc are theirs: syscall(SYS_fork), clone, and the instruction" {
+	local how
+	cat >"$dir/past.c" <<-'C'
+		#define _GNU_SOURCE
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/syscall.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		__attribute__((noinline)) int inner(int n) { __asm__ volatile(""); return n + 1; }
+		__attribute__((noinline)) int outer(int n) { __asm__ volatile(""); return inner(n) + inner(n + 1); }
+		static long made(int how)
+		{
+			long r = SYS_fork;
+
+			if (how == 0)
+				return syscall(SYS_fork);
+			if (how == 1)
+				return syscall(SYS_clone, SIGCHLD, 0L, 0L, 0L, 0L);
+			__asm__ volatile("syscall" : "+a"(r) : : "rcx", "r11", "memory");
+			return r;
+		}
+		int main(int argc, char **argv)
+		{
+			int s = 0;
+
+			for (int i = 0; i < 5; i++) {
+				long child = made(atoi(argv[1]));
+
+				for (int k = 0; k < (child ? 100 : 30); k++)
+					s += outer(k);
+				if (!child) {
+					/* and a child of its own, by libc */
+					if (i == 4 && !fork())
+						_exit(outer(s) & 1);
+					while (wait(NULL) > 0) ;
+					_exit(0);
+				}
+				waitpid((pid_t)child, NULL, 0);
+			}
+			printf("%d\n", s);
+			return 0;
+		}
+	C
+	gcc -O1 -o "$dir/past" "$dir/past.c"
+	for how in 0 1 2; do
+		for policy in wait drop; do
+			"$dt" record -p $policy -F inner -F outer -o "$dir/t.db" "$dir/past" $how >"$dir/out"
+			[ "$(<"$dir/out")" = 51000 ]
+			"$dt" check -q "$dir/t.db"
+			"$dt" sql -n -c "$dir/t.db" "SELECT function, count(*), count(DISTINCT thread) FROM calls GROUP BY process, function ORDER BY 1, 2" |
+				tr -d '\r' | sort | uniq -c | awk '{ print $2, $1 }' | LC_ALL=C sort | paste -sd ' ' >"$dir/got"
+			cat "$dir/got"
+			[ "$(<"$dir/got")" = "inner,1000,1 1 inner,2,1 1 inner,60,1 5 outer,1,1 1 outer,30,1 5 outer,500,1 1" ]
+			# none of them before it has begun, or inside a call of its maker's
+			[ "$("$dt" sql -n -c "$dir/t.db" "SELECT count(*) FROM calls WHERE function = 'outer' AND depth > 0" | tr -d '\r')" = 0 ]
+		done
+	done
+}

@@ -8,6 +8,7 @@ functions the exits have no records (they leave by a jump through a register); `
 beside all that comes after them. Calls are counted by their callers too, but those of `jumped_to`
 functions (tail calls) and those of stacks that a program switches (`switched`).
 """
+import random
 
 
 class Program:
@@ -232,12 +233,14 @@ extern "C" COUNTED long f_{c}(long n)
         top = self.family(self.c)
         n, turns = rng.choice([(1, 100), (10, 20), (30, 3)])
         ending = rng.choice(['_exit(7)', 'exit(7)', 'raise(SIGKILL)', 'abort()'])
-        self.uses |= {'sys/wait.h', 'signal.h', 'sys/resource.h'}
+        self.uses |= {'sys/wait.h', 'signal.h', 'sys/resource.h', 'sys/syscall.h'}
+        # past libc, which does not learn of the child then; chosen so that a seed's other choices stay as they were
+        fork = random.Random(f'{top} {n} {turns} {ending}').choice(['fork()'] * 5 + ['(pid_t)syscall(SYS_fork)', '(pid_t)syscall(SYS_clone, SIGCHLD, 0L, 0L, 0L, 0L)'])
         grand = f'if (i % 3 == 0 && fork() == 0) {{ sum += {top}(99); _exit(0); }}' if rng.random() < .4 else ''
         self.piece(f'''fflush(stdout);
 	for (int i = 0; i < {n}; i++) {{
 		int status;
-		pid_t child = fork();
+		pid_t child = {fork};
 		if (child == 0) {{
 			setrlimit(RLIMIT_CORE, &(struct rlimit){{0, 0}});
 			for (long k = 0; k < {turns}; k++) sum += {top}(k);
