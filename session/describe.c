@@ -143,7 +143,7 @@ static uint64_t behind_plt(struct dt_target *t, const struct dt_module *m, uint6
 	}
 	/* at its first use a slot leads back to the PLT, which has it filled in */
 	if (dt_landing_is_plt(m, to) && dt_landing_is_plt(m, real)) {
-		slot = dt_landing(t, m, dt_passes_slot(m->file->code, to - m->bias));
+		slot = dt_landing(t, m, dt_passes_slot(m->file->code, to - m->bias), true);
 		return slot ? slot : to;
 	}
 	return real;
@@ -385,10 +385,12 @@ static void describe_passing(struct dt_session *s, struct dt_target *t, const st
 
 	if (dt_memory_read(t->mem, m->bias + point->slot, &real, sizeof(real)) < 0 ||
 	    dt_landing_is_plt(m, real))
-		real = dt_landing(t, m, point->slot);
+		real = dt_landing(t, m, point->slot, false);
 	to = real ? dt_target_module(t, real) : NULL;
-	if (!to)
-		return;
+	if (!to) { /* the process has ended, and several have that name: the slot stands for it */
+		to = m;
+		real = m->bias + point->slot;
+	}
 	f = function_at(s, to, real - to->bias, signature, sizeof(signature));
 	row->pc = real; /* that of the jump is in another module than the function */
 	row->kind = DT_SITE_ENTRY_ALONE;

@@ -7,6 +7,7 @@
 struct landing {
 	struct dt_target *target;
 	const struct dt_module *in; /* the module that is looked through */
+	bool exits;		    /* only what has exits that are recorded */
 	bool picked;		    /* only what the file's own PLT leads to (dt_file.picked) */
 	uint64_t found;		    /* 0: nothing yet */
 	bool several;
@@ -41,7 +42,8 @@ static void note(void *ctx, const struct dt_function *function)
 	size_t i = dt_code_function_at(f->code, function->address);
 
 	if (function->label || at == x->found || i == f->code->functions ||
-	    (x->picked && !(f->picked && f->picked[i])) || !has_exit(f, function->address))
+	    (x->picked && !(f->picked && f->picked[i])) ||
+	    (x->exits && !has_exit(f, function->address)))
 		return;
 	x->several |= x->found != 0;
 	x->found = at;
@@ -73,10 +75,10 @@ static void on_name(void *ctx, size_t slot, const char *name)
 	}
 }
 
-uint64_t dt_landing(struct dt_target *t, const struct dt_module *m, uint64_t at)
+uint64_t dt_landing(struct dt_target *t, const struct dt_module *m, uint64_t at, bool exits)
 {
 	struct dt_elf_slot slot = {.slot = at};
-	struct landing x = {.target = t, .several = true};
+	struct landing x = {.target = t, .exits = exits, .several = true};
 
 	if (at)
 		dt_elf_slot_names(m->file->elf, &slot, 1, on_name, &x);

@@ -707,6 +707,23 @@ make_jumps() {
 	[ "$(count_of strcmp)" = 20 ]
 }
 
+@test "libcalls: what a callback jumps to has its name also when the program ends in it, before anybody has looked" {
+	local i
+	printf '#include <stdlib.h>\nvoid boot(void (*f)(int)) { f(3); __asm__ volatile(""); }\nvoid shell(int n) { exit(n); }\n' >"$dir/boot.c"
+	printf 'void boot(void (*)(int));\nvoid shell(int);\nstatic void inner(int n) { shell(n * 2 + 1); }\nint main(void) { boot(inner); return 1; }\n' >"$dir/start.c"
+	gcc -O2 -shared -fPIC -o "$dir/libboot.so" "$dir/boot.c"
+	for how in "-Wl,-z,lazy" "-Wl,-z,now -fno-plt"; do
+		# shellcheck disable=SC2086 # words
+		gcc -O2 $how -o "$dir/start" "$dir/start.c" -L"$dir" -lboot -Wl,-rpath,"$dir"
+		objdump -d "$dir/start" | grep -qE 'jmp .*(shell|# )'
+		for i in 1 2 3; do
+			run -7 devtrace record -l -o "$dir/t.db" "$dir/start"
+			devtrace check "$dir/t.db"
+			[ "$(devtrace sql -n -c "$dir/t.db" "SELECT count(*), arg0 FROM calls WHERE function = 'shell'" | tr -d '\r')" = 1,7 ]
+		done
+	done
+}
+
 @test "libcalls: of openssl, each call of a function that returns has its result, also of those that jump to libc's" {
 	echo text >"$dir/text"
 	ltrace -c -o "$dir/ltrace" openssl dgst -sha256 "$dir/text" >/dev/null
