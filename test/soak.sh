@@ -4,7 +4,9 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, align, engines, hostile, corpus, suites, python-tests, prototypes, found, arm64, kernel, packages, rpm, static, old-libc, fuzz, limits, sanitizers, whole, before, mutate
+#                            storm, csmith, csmith-points, kills, oracle, align, engines, hostile, corpus,
+#                            suites, python-tests, programs, prototypes, found, arm64, kernel, packages, rpm,
+#                            static, old-libc, fuzz, limits, sanitizers, whole, before, mutate
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -34,6 +36,8 @@
 #     build/suites.state: when it is broken off, the next one with the same devtrace goes on there
 #   - Python's own tests, all files, each recorded with options chosen at random: the same cases end in the same way
 #     (PYTHON_TESTS: only so many, at random): test/real/python-tests.py; some hours
+#   - every program of this system with an option that does no harm, recorded with options chosen at random: output and status as
+#     alone, and the trace is sound: test/real/programs.py (some twenty minutes for a thousand)
 #   - the tables of prototypes, made anew from the headers of this system, are those of the tree (what they need is installed)
 #   - programs, ours and Debian's, without symbols and unwind tables: what is found and recorded of them, against
 #     what it is with them: test/found/found.t
@@ -458,6 +462,11 @@ python_tests() {
 	[ "${PIPESTATUS[0]}" = 0 ] || { grep -A 6 '^differs' "$work/log" >>"$work/why"; return 1; }
 }
 campaign python-tests "Python's own tests with options at random: the same cases end in the same way" python_tests
+programs() {
+	"$root/test/real/programs.py" "$devtrace" ${FIRST-} | tee "$work/log" | sed -u 's/^/# /' >&2
+	[ "${PIPESTATUS[0]}" = 0 ] || { grep -E '^(differs|not sound|cannot be read)' "$work/log" >>"$work/why"; return 1; }
+}
+campaign programs "every program of this system with options at random: output and status as alone, and its trace is sound" programs
 prototypes() {
 	local f
 	sh "$root/install-deps.sh" prototypes >"$work/log" 2>&1 || { tail -n 5 "$work/log" >>"$work/why"; return 1; }
