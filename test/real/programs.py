@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Every program of this system with an option that does no harm, recorded with options chosen at random: output and status as
-alone, and a trace that `devtrace check' finds sound. What does not do the same twice alone is passed over.
+alone, and a trace that `devtrace check' finds sound. Those that wait for their standard input without one are attached to
+meanwhile, too, and let go before they end or not. What does not do the same twice alone is passed over.
 
 As root the programs run as nobody, without a network; in a folder that is empty, with an empty standard input.
 
@@ -16,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 PLACES = ('/usr/bin', '/usr/sbin', '/usr/games', '/usr/libexec')
 # what never ends, asks for a terminal, or kills others
@@ -24,8 +26,10 @@ NOT = {'yes', 'cat', 'tee', 'reboot', 'shutdown', 'halt', 'poweroff', 'init', 't
 ARGUMENTS = (['--version'], ['--help'], ['-V'], ['/nonexist'], [], ['-x', '1'], ['--', '-'])
 WAYS = (['-F', '*'], ['-l'], ['-F', '*', '-f'], ['-l', '-f'], ['-F', '*:*', '-f'], ['--failed', '-l'], ['-F', '*:*', '--budget', '20%'],
         ['-F', 'libc.so.6:*'], ['-l', '--sum', 'count by function'], ['-l', '--filter', 'time>1us', '-f'], ['-l', '--backtrace=*'], ['-F', '*', '--last', '1s'],
-        ['-F', 'main/', '-f'], ['-F', '*:*', '-N', 'mem*', '-f'], ['-l', '-p', 'overwrite', '-b', '64K'])
+        ['-F', '*:*', '-N', 'mem*', '-f'], ['-l', '-p', 'overwrite', '-b', '64K'])
 MORE = ([], [], [], ['-S'], ['-p', 'drop', '-b', '64K'], ['-p', 'wait', '-b', '64K'])
+ATTACHED = (['-F', '*'], ['-F', '*:*'], ['-l'], ['-F', '*:*', '-f'], ['-l', '-S'], ['-F', 'libc.so.6:*', '-p', 'drop', '-b', '64K'], ['-l', '--failed'])
+INPUT = b'3 4 + p\none two\n' * 400 + b'{"a": [1, 2]}\n'
 READERS = (['calls'], ['report'], ['report', '--left-out'], ['graph'], ['cat'], ['export', '--chrome'], ['sql', '-n', '-c', 'SELECT * FROM calls LIMIT 1000'])
 # devtrace's own answers where there is nothing to record, or it must not be
 REFUSED = (b'setuid or setgid', b'is a Go program', b'no function that was chosen can be hooked', b'not found in PATH', b'has no functions', b'no pattern', b'no function matches',
@@ -68,6 +72,21 @@ def run(argv, folder, timeout):
         return status, out.read(1 << 22), err.read(1 << 16)
 
 
+def waits(pid):
+    """whether a process comes to wait for what comes on its standard input"""
+    for _ in range(40):
+        try:
+            with open(f'/proc/{pid}/syscall') as f:
+                call = f.read().split()
+        except OSError:
+            return False
+        # read of 0, or poll, select and their like
+        if call[:2] == ['0', '0x0'] or call[:1] in (['7'], ['23'], ['270'], ['271']):
+            return True
+        time.sleep(0.05)
+    return False
+
+
 class Campaign:
     def __init__(self, devtrace, rng, room):
         self.devtrace, self.rng, self.room = devtrace, rng, room
@@ -106,6 +125,70 @@ class Campaign:
         if os.path.exists(trace):
             self.read(path, arguments, way, trace)
 
+    def fed(self, path, way, trace, leaves):
+        """status and output of a program that gets its input when it has waited for it, and been attached to; None: it does not wait"""
+        env = {'PATH': '/usr/bin:/bin:/usr/sbin', 'HOME': self.room + '/in', 'LC_ALL': 'C.UTF-8', 'TERM': 'dumb'}
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
+            p = subprocess.Popen([*self.other[:2], *(['timeout', '60'] if not self.other else self.other[2:]), path], cwd=self.room + '/in', env=env, stdin=subprocess.PIPE,
+                                 stdout=out, stderr=subprocess.DEVNULL, start_new_session=True)
+            attached = None
+            try:
+                if not waits(p.pid):
+                    return None
+                if way:
+                    attached = subprocess.Popen([self.devtrace, 'attach', '-v', '-o', trace, *way, str(p.pid)], stdout=said, stderr=said, env=env)
+                    for _ in range(600):
+                        said.seek(0)
+                        if attached.poll() is not None or b'attached' in said.read():
+                            break
+                        time.sleep(0.05)
+                p.stdin.write(INPUT[:4000])
+                p.stdin.flush()
+                if attached and leaves:
+                    time.sleep(self.rng.random() / 10)
+                    attached.send_signal(signal.SIGINT)
+                    attached.wait(60)
+                p.stdin.write(INPUT[4000:])
+                p.stdin.close()
+                status = p.wait(30)
+                if attached and not leaves:
+                    attached.wait(60)
+            except BrokenPipeError:
+                status = p.wait(30)
+            except subprocess.TimeoutExpired:
+                status = 'endless'
+            finally:
+                for q in (attached, p):
+                    if q and q.poll() is None:
+                        q.kill()
+                        q.wait()
+                try:
+                    p.stdin.close()
+                except BrokenPipeError:
+                    pass
+            out.seek(0)
+            said.seek(0)
+            return status, out.read(1 << 22), said.read(1 << 16)
+
+    def attached(self, path, way):
+        for name in ('in', 'out'):
+            shutil.rmtree(f'{self.room}/{name}', ignore_errors=True)
+            os.mkdir(f'{self.room}/{name}')
+            os.chmod(f'{self.room}/{name}', 0o777)
+        trace = self.room + '/out/t.db'
+        alone = [self.fed(path, None, None, False) for _ in range(2)]
+        if not alone[0] or not alone[1] or alone[0][:2] != alone[1][:2] or alone[0][0] == 'endless':
+            return
+        status, out, err = self.fed(path, way, trace, self.rng.random() < .5) or ('it does not wait', b'', b'')
+        if (status, out) != alone[0][:2]:
+            again = self.fed(path, None, None, False)
+            if again and again[:2] == alone[0][:2]:
+                self.say('differs', path, ['<input'], ['attach', *way], f'status {status} for {alone[0][0]}, {len(out)} bytes of output for {len(alone[0][1])}; {err[-300:]!r}')
+            return
+        self.tried += 1
+        if os.path.exists(trace):
+            self.read(path, ['<input'], ['attach', *way], trace)
+
     def read(self, path, arguments, way, trace):
         status, out, err = run([self.devtrace, 'check', trace], self.room, 120)
         if status:
@@ -136,6 +219,7 @@ def main():
     try:
         for path in paths[:most]:
             campaign.one(path, rng.choice(ARGUMENTS), rng.choice(WAYS) + rng.choice(MORE))
+            campaign.attached(path, rng.choice(ATTACHED))
     finally:
         shutil.rmtree(room, ignore_errors=True)
     c = campaign
