@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session/ping.c, who asks: which address is asked how often while nobody answers there, and which
- * of several exchanges is kept. The network and the time are played here.
+ * session/ping.c. Who asks: which address is asked how often while nobody answers there, and which
+ * of several exchanges is kept. Who answers: what, and which exchanges it notes. The network and
+ * the time are played here.
  */
 #include <netdb.h>
 #include <poll.h>
@@ -26,12 +27,21 @@ static unsigned rows, turn_now;	 /* to ask, asked */
 static const uint8_t *takes;	 /* how long the answers take, in turn */
 static uint64_t now, began[ROWS * 8];
 
+/* what comes to who answers; NULL: the one who asks is played */
+static const struct heard {
+	uint8_t byte[104];
+	size_t n;
+} * heard;
+static unsigned hears, at_heard, answered; /* how many come, have come, were answered */
+
 static int wait_some(struct pollfd *f, unsigned n, int ms);
+static ssize_t answer_one(const void *data, size_t size);
 static ssize_t send_one(int fd, const void *data, size_t size);
 static ssize_t receive_one(void *data, size_t size);
 
 #define poll(f, n, ms)			wait_some(f, n, ms)
 #define send(fd, data, size, flags)	send_one(fd, data, size)
+#define sendto(fd, data, size, ...)	answer_one(data, size)
 #define recvfrom(fd, data, size, ...)	receive_one(data, size)
 #define getrandom(to, size, flags)	(memset(to, 7, size), (ssize_t)(size))
 #define dt_ticks()			(++now)
@@ -69,6 +79,11 @@ static char letter_of(int fd)
 
 static int wait_some(struct pollfd *f, unsigned n, int ms)
 {
+	if (heard) {
+		assert_int_equal(ms, n == 1 ? 0 : -1);
+		f[0].revents = n == 1 ? 0 : POLLIN;
+		return n == 2 || at_heard == hears;
+	}
 	if (n == 1) { /* is it to end? */
 		assert_int_equal(ms, PAUSE_MS);
 		return ++turn_now > rows;
@@ -96,6 +111,13 @@ static ssize_t receive_one(void *data, size_t size)
 {
 	struct packet k = last;
 
+	if (heard) {
+		const struct heard *h = &heard[at_heard++];
+
+		assert_true(h->n <= size);
+		memcpy(data, h->byte, h->n);
+		return (ssize_t)h->n;
+	}
 	k.answer = 1;
 	memcpy(data, &k, size);
 	now += *takes;
@@ -189,9 +211,114 @@ static void quickest(void **state)
 	assert_int_equal(le64toh(last.keep), 15);
 }
 
+static ssize_t answer_one(const void *data, size_t size)
+{
+	const struct packet *k = data;
+	struct packet to;
+
+	/* the same, apart from the mark that it is an answer */
+	assert_int_equal(size, sizeof(*k));
+	memcpy(&to, heard[at_heard - 1].byte, sizeof(to));
+	assert_int_equal(to.answer, 0);
+	to.answer = 1;
+	assert_memory_equal(&to, k, sizeof(to));
+	answered++;
+	return (ssize_t)size;
+}
+
+static const struct dt_ping *hear(const struct heard *all, unsigned n)
+{
+	static struct dt_ping p;
+
+	free(p.noted);
+	memset(&p, 0, sizeof(p));
+	memcpy(p.word, "the word that both know, 32 long", WORD);
+	p.fd = p.stop = -1;
+	p.answers = true;
+	pthread_mutex_init(&p.lock, NULL);
+	heard = all;
+	hears = n;
+	at_heard = answered = 0;
+	now = 1000;
+	answer_all(&p);
+	heard = NULL;
+	return &p;
+}
+
+static struct heard question(uint64_t run, uint64_t number, uint64_t keep)
+{
+	struct heard h = {.n = sizeof(struct packet)};
+	struct packet k = {.run = htole64(run), .number = htole64(number), .keep = htole64(keep)};
+
+	memcpy(k.magic, magic, sizeof(magic));
+	memcpy(k.word, "the word that both know, 32 long", WORD);
+	memcpy(h.byte, &k, sizeof(k));
+	return h;
+}
+
+/* Nothing is said to who does not know the word, byte by byte, nor to what is no question. */
+static void strangers(void **state)
+{
+	struct heard h[8 + WORD + 4];
+	unsigned n = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 8 + WORD; i++) {
+		h[n] = question(1, 2, 0);
+		h[n++].byte[i] ^= (uint8_t)(1u << i % 8);
+	}
+	h[n] = question(1, 2, 0);
+	h[n++].n--;
+	h[n] = question(1, 2, 0);
+	h[n].byte[offsetof(struct packet, answer)] = 1;
+	n++;
+	h[n] = question(1, 2, 0);
+	h[n++].n = 0;
+	assert_int_equal(hear(h, n)->n, 0);
+	assert_int_equal(answered, 0);
+	h[n++] = question(1, 2, 0);
+	assert_int_equal(hear(h, n)->n, 0);
+	assert_int_equal(answered, 1);
+}
+
+/* What the other one keeps is noted once, with its times, if it is one of the last 64 of that run;
+ * a question that is answered takes two ticks: when it came, when the answer went. */
+static void kept(void **state)
+{
+	struct heard h[80];
+	const struct dt_ping *p;
+
+	(void)state;
+	h[0] = question(7, 1, 0);
+	h[1] = question(8, 1, 0);
+	h[2] = question(7, 2, 1);
+	h[3] = question(7, 3, 1);
+	h[4] = question(9, 3, 2);
+	h[5] = question(7, 4, 99);
+	p = hear(h, 6);
+	assert_int_equal(answered, 6);
+	assert_int_equal(dt_ping_kept(p), 1);
+	assert_int_equal(p->n, 2);
+	assert_true(!p->noted[0].answer && p->noted[0].received);
+	assert_true(p->noted[1].answer && !p->noted[1].received);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(p->noted[i].run, 7);
+		assert_int_equal(p->noted[i].number, 1);
+		assert_int_equal(p->noted[i].ticks, 1001 + i);
+	}
+	/* the last question has a place, too: of 63 others before it the first one is known */
+	for (unsigned n = 63; n <= 65; n++) {
+		for (unsigned i = 0; i < n; i++)
+			h[i] = question(7, i + 1, 0);
+		h[n] = question(7, n + 1, 1);
+		assert_int_equal(dt_ping_kept(hear(h, n + 1)), n == 63);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(turns), cmocka_unit_test(quickest)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(turns), cmocka_unit_test(quickest),
+					   cmocka_unit_test(strangers), cmocka_unit_test(kept)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
