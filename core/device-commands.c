@@ -163,6 +163,7 @@ static int cmd_testtracein(struct command *c)
 	return c->d->ops->inject(c->d->ctx, c->who, v[0], v + 1, c->e);
 }
 
+/* Returns 1 if it was not watched before, 0 if it was. */
 static int add_watch(struct dt_device *d, uint32_t id, struct dt_error *e)
 {
 	size_t i = 0;
@@ -183,7 +184,7 @@ static int add_watch(struct dt_device *d, uint32_t id, struct dt_error *e)
 	for (size_t k = d->watches++; k > i; k--)
 		d->watch[k] = d->watch[k - 1];
 	d->watch[i] = id;
-	return 0;
+	return 1;
 }
 
 static void drop_watch(struct dt_device *d, uint32_t id)
@@ -200,6 +201,8 @@ static int cmd_watch(struct command *c)
 {
 	struct dt_device *d = c->d;
 	size_t before = d->watches;
+	bool added[DT_WORDS_MAX] = {false};
+	int rc = 0;
 	uint64_t id;
 
 	if (c->n == 0)
@@ -221,15 +224,16 @@ static int cmd_watch(struct command *c)
 		d->watches = before;
 		return -1;
 	}
-	for (unsigned i = 0; i < c->n; i++) {
+	for (unsigned i = 0; i < c->n && rc >= 0; i++) {
 		dt_word_decimal(c->word[i], &id);
-		if (add_watch(d, (uint32_t)id, c->e) < 0)
-			return -1;
+		rc = add_watch(d, (uint32_t)id, c->e);
+		added[i] = rc > 0;
 	}
-	if (d->watches == before || d->ops->apply(d->ctx, NULL, c->e) == 0)
+	if (rc >= 0 && (d->watches == before || d->ops->apply(d->ctx, NULL, c->e) == 0))
 		return 0;
+	/* those that were watched before still are */
 	for (unsigned i = 0; i < c->n; i++)
-		if (dt_word_decimal(c->word[i], &id))
+		if (added[i] && dt_word_decimal(c->word[i], &id))
 			drop_watch(d, (uint32_t)id);
 	return -1;
 }

@@ -27,9 +27,7 @@ static bool is_wanted(const struct scan *x, const struct dt_call *c)
 
 	if (!dt_sql_wants_function(x->of, c->function) || !dt_sql_in(&w->end, c->end))
 		return false;
-	/* the begin of a call without an entry is NULL */
-	return c->flags & DT_CALL_NO_ENTRY ? !w->begin.from && w->begin.to == UINT64_MAX
-					   : dt_sql_in(&w->begin, c->begin);
+	return c->flags & DT_CALL_NO_ENTRY ? x->orphans : dt_sql_in(&w->begin, c->begin);
 }
 
 static uint16_t core_of(const struct scan *x, const struct dt_call *c)

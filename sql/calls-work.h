@@ -75,6 +75,7 @@ struct scan {
 	size_t opens, open_room;
 	uint64_t open_now;   /* open calls whose begin and function are asked for */
 	bool counts, values; /* counts: open_now is counted */
+	bool orphans;	     /* calls without an entry may be among those asked for */
 	bool whole;	     /* pairing goes to the end of the trace */
 	bool over, ended, failed;
 	bool waits;		   /* switches tell what was waiting */

@@ -150,6 +150,8 @@ static int begin(struct dt_sql_scan *s, struct dt_error *e)
 	x->values = s->want.columns & VALUES;
 	x->failures.meanings = dt_meanings_of(s->pass->reader);
 	x->waits = dt_feed_has_switches(s->pass->reader);
+	/* the begin of a call without an entry is NULL, and so is its id, but not its caller's */
+	x->orphans = !s->want.one_id && !s->want.begin.from && s->want.begin.to == UINT64_MAX;
 	if (s->want.one_id)
 		use_id(x, s->want.id, true);
 	if (s->want.one_parent)

@@ -361,13 +361,15 @@ start"
 	done
 }
 
-@test "libcalls: ranges that come and go leave nothing on, also of a caller that is loaded later" {
+@test "libcalls: ranges that come and go leave nothing on, also of callers that are loaded later" {
 	cat >"$dir/plugin.c" <<-'C'
 		#include <stdlib.h>
 		#include <string.h>
 		long plug(const char *s) { char *copy = strdup(s); long n = atoi(copy); free(copy); return n; }
 	C
-	gcc -O1 -w -fno-builtin -D__NO_INLINE__ -fPIC -shared -o "$dir/libplugin.so" "$dir/plugin.c"
+	for n in 1 2; do
+		gcc -O$n -w -fno-builtin -D__NO_INLINE__ -fPIC -shared -o "$dir/libplugin$n.so" "$dir/plugin.c"
+	done
 	cat >"$dir/host.c" <<-'C'
 		#include <dlfcn.h>
 		#include <stdio.h>
@@ -377,14 +379,16 @@ start"
 		int main(int argc, char **argv)
 		{
 			char line[64];
-			long (*plug)(const char *) = NULL;
+			long (*plug[2])(const char *);
+			int plugs = 0;
 			puts("ready");
 			fflush(stdout);
 			while (fgets(line, sizeof(line), stdin)) {
-				if (!plug)
-					plug = (long (*)(const char *))dlsym(dlopen(argv[1], RTLD_NOW), "plug");
+				if (plugs + 1 < argc)
+					plug[plugs] = (long (*)(const char *))dlsym(dlopen(argv[plugs + 1], RTLD_NOW), "plug"), plugs++;
 				for (int i = 0; i < 50; i++) {
-					sink += plug("7");
+					for (int p = 0; p < plugs; p++)
+						sink += plug[p]("7");
 					char *copy = strdup("5"); /* the program's own: not meant */
 					sink += atoi(copy);
 					free(copy);
@@ -396,30 +400,32 @@ start"
 		}
 	C
 	gcc -O1 -w -fno-builtin -D__NO_INLINE__ -o "$dir/host" "$dir/host.c"
-	coproc "$dir/host" "$dir/libplugin.so" 3>&-
+	coproc "$dir/host" "$dir/libplugin1.so" "$dir/libplugin2.so" 3>&-
 	local pid=$COPROC_PID answer in=${COPROC[1]} out=${COPROC[0]}
 	read -r answer <&"$out"
 	turn() { echo >&"$in" && read -r answer <&"$out"; }
 	entries() { devtrace cat -s "lp$$" | grep -c ^E; }
 	devtrace attach -d -s "lp$$" "$pid"
-	# two ranges of the same caller, which is not loaded yet
-	devtrace ctl -s "lp$$" "trace '* ^libplugin' new one
+	# two ranges of the same callers, which are not loaded yet
+	devtrace ctl -s "lp$$" "trace '* ^libplugin*' new one
 trace one on
-trace '* !atoi ^libplugin' new two
+trace '* !atoi ^libplugin*' new two
 trace two on
 start"
 	turn
 	[ "$(entries)" = 150 ] # strdup, atoi and free of the plugin, each once
+	turn
+	[ "$(entries)" = 300 ] # and of the second one, which came while both ranges were on
 	devtrace ctl -s "lp$$" 'trace one off'
 	turn
-	[ "$(entries)" = 100 ] # without atoi
+	[ "$(entries)" = 200 ] # without atoi
 	devtrace ctl -s "lp$$" 'trace two off'
 	turn
 	[ "$(entries)" = 0 ]
 	[ "$(devtrace cat -s "lp$$" | wc -l)" = 0 ] # nor an exit
 	devtrace ctl -s "lp$$" 'trace two on'
 	turn
-	[ "$(entries)" = 100 ]
+	[ "$(entries)" = 200 ]
 	devtrace ctl -s "lp$$" quit
 	turn
 	exec {in}>&-

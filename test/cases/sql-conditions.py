@@ -15,6 +15,7 @@ def time(name, value):
     a = value()
     return f"{name} BETWEEN {a} AND {a + r.choice([0, 10, 1000, 100000, last // 50, last])}"
 def some_id(): return f"(SELECT id FROM whole WHERE id IS NOT NULL LIMIT 1 OFFSET {r.randrange(5000)})"
+def odd_parent(): return f"(SELECT parent FROM whole WHERE id IS NULL AND parent IS NOT NULL LIMIT 1 OFFSET {r.randrange(9)})"
 def condition():
     if table == "calls":
         kind = r.choice("bbbbeeebbeeTUtfFpihnN")
@@ -23,7 +24,7 @@ def condition():
         if kind == "T": return time("begin_ticks", tick)
         if kind == "U": return time("end_ticks", tick)
         if kind == "i": return f"id = {some_id()}"
-        if kind == "h": return f"parent = {some_id()}"
+        if kind == "h": return f"parent = {r.choice([some_id(), odd_parent()])}"
         if kind == "n": return r.choice(["begin IS NULL", "begin = NULL", "thread IS NULL", "parent IS NULL", "ended = 'open'", "id = 0", "id = -1", "parent = 77"])
     else:
         kind = r.choice("bbbTtfFpcnN")
@@ -41,7 +42,8 @@ print(f"CREATE TEMP TABLE whole AS SELECT {columns} FROM {table};")
 print("CREATE INDEX temp.by_id ON whole(%s);" % ("id" if table == "calls" else "ticks"))
 # what never ended, some of it well before the end of the trace
 before = last * 98 // 100
-always = [f"ended = 'open' AND end < {before}", f"ended = 'open' AND end < {before} AND thread <> 1000", f"end BETWEEN {last * 2 // 3} AND {before} AND depth < 2"]
+always = [f"ended = 'open' AND end < {before}", f"ended = 'open' AND end < {before} AND thread <> 1000", f"end BETWEEN {last * 2 // 3} AND {before} AND depth < 2",
+          f"parent = {odd_parent()}", f"parent = {odd_parent()} AND begin IS NULL"]
 cores = ["core = 0", "core = 1", "core = 0 AND core = 1", "core = 1 AND thread = 1000", "process = 1000 AND core = 0"]
 for i in range(n):
     c = " AND ".join(condition() for _ in range(r.choice([1, 1, 2, 2, 3])))

@@ -40,6 +40,8 @@ TRACES = ('plain', 'rich', 'deep', 'alpha', 'beta', 'lossy')
 
 def shown(data, room):
     """What is kept of an output."""
+    # ImageMagick has a program of this name, where it is installed
+    data = re.sub(rb' \(the program import is traced by: [^\n]*\)', b'', data)
     text = data.decode('utf-8', 'backslashreplace').replace('\r', '').replace(room, 'ROOM')
     lines = text.split('\n')
     if WHOLE or (len(lines) <= 2 * LINES and len(text) < 6000):

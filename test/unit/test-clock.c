@@ -1,17 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* Readings of the clocks while other programs want the cores, too. */
-#include "session/clock.h"
-
+/* Readings of the clocks while other programs want the cores, too; and what is stored of how exact
+ * the time of day is. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/timex.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "session/state.h"
+
+static struct timex kernel_says;
+static int kernel_state;
+static struct dt_sync_row stored;
+static unsigned stores;
+
+static int say_time(struct timex *t)
+{
+	*t = kernel_says;
+	return kernel_state;
+}
+
+static void store(const struct dt_sync_row *row)
+{
+	stored = *row;
+	stores++;
+}
+
+#define adjtimex(t)		  say_time(t)
+#define dt_store_sync(to, row, e) store(row)
+#include "session/clock.c"
 
 #define READINGS 200000
 #define SPINNERS 8
@@ -87,9 +112,51 @@ static void check_readings_under_load(void **state)
 	assert_true(worst_real < OFF_NS);
 }
 
+/* What the kernel says of its clock: the time in ns or us, and a bound only if somebody vouches. */
+static void check_realtime(void **state)
+{
+	static const struct {
+		int state, status;
+		int64_t ns, bound;
+	} is[] = {
+		{TIME_OK, STA_NANO, 7000123456, 42000},
+		{TIME_OK, 0, 7123456000, 42000},
+		{TIME_INS, STA_NANO | STA_INS, 7000123456, 42000},
+		{TIME_OK, STA_NANO | STA_UNSYNC, 7000123456, -1},
+		{TIME_OK, STA_UNSYNC, 7123456000, -1},
+		{TIME_ERROR, STA_NANO, 7000123456, -1},
+		{TIME_ERROR, STA_NANO | STA_UNSYNC, 7000123456, -1},
+	};
+	static struct dt_session session;
+	uint64_t before, after;
+
+	for (unsigned i = 0; i < sizeof(is) / sizeof(*is); i++) {
+		memset(&kernel_says, 0, sizeof(kernel_says));
+		kernel_says.time = (struct timeval){7, 123456};
+		kernel_says.maxerror = 42;
+		kernel_says.status = is[i].status;
+		kernel_state = is[i].state;
+		stores = 0;
+		before = dt_ticks();
+		dt_clock_store_realtime(&session);
+		after = dt_ticks();
+		assert_int_equal(stores, 1);
+		assert_string_equal(stored.kind, "realtime");
+		assert_string_equal(stored.id, "");
+		assert_int_equal(stored.ns, is[i].ns);
+		assert_int_equal(stored.bound, is[i].bound);
+		assert_true(before <= stored.begin && stored.begin <= stored.end &&
+			    stored.end <= after);
+	}
+	kernel_state = -1;
+	dt_clock_store_realtime(&session);
+	assert_int_equal(stores, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(check_realtime),
 		cmocka_unit_test_setup_teardown(check_readings_under_load, spin, stop),
 	};
 

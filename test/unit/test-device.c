@@ -452,6 +452,21 @@ static void check_032_testtracein(void **state)
 	OK("testtracein 3000 1 2 3 4");		  /* not traced */
 	OK("watch 84\ntesttracein 1004 1 2 3 4"); /* not watched */
 	assert_true(h->injected[0] == 0);
+	/* who asks is watched, first, in the middle, last */
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const watched[] = {"watch 900 572 901", "watch 1 572",
+						      "watch 572"};
+
+		OK("watch 0");
+		OK(watched[i]);
+		h->injected[0] = 0;
+		OK("testtracein 1004 1 2 3 4");
+		assert_true(h->injected[0] == BASE + 0x1004);
+	}
+	OK("watch 0\nwatch 571 573");
+	h->injected[0] = 0;
+	OK("testtracein 1004 1 2 3 4");
+	assert_true(h->injected[0] == 0);
 	OK("all\ntesttracein 1004 1 2 3 4");
 	assert_true(h->injected[0] == BASE + 0x1004);
 	refused(h, "testtracein 1004 1 2 3", "usage: testtracein");
@@ -477,6 +492,7 @@ static void check_020_021_watch(void **state)
 	refused(h, "watch", "usage: watch");
 	h->fail = true;
 	refused(h, "watch 7", "can not");
+	refused(h, "watch 84 7 150 7", "can not"); /* two of these are watched already */
 	refused(h, "watch 0", "can not");
 	h->fail = false;
 	OK("watch 0");

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdio.h>
 
 #include "cmd/kept-lines.c"
@@ -11,9 +12,20 @@
 #define THREADS 5
 #define LINES	200000u
 
+static char said[4096]; /* what has been reported, a line each */
+static bool may_fail;
+
 int dt_cmd_fail(const char *format, ...)
 {
-	fail_msg("%s", format);
+	size_t n = strlen(said);
+	va_list ap;
+
+	if (!may_fail)
+		fail_msg("%s", format);
+	va_start(ap, format);
+	n += (size_t)vsnprintf(said + n, sizeof(said) - n - 1, format, ap);
+	va_end(ap);
+	strcpy(said + n, "\n");
 	return 1;
 }
 
@@ -201,12 +213,70 @@ static void test_no_lines(void **state)
 	assert_int_equal(keep.fd, -1);
 }
 
+/* Keeps much more than fits into a buffer, of two threads, in a file that is as it is said; then
+ * reads it. Returns what was reported. */
+static const char *keep_badly(int fd)
+{
+	static const char text[1000];
+	struct dt_keep keep = {.fd = fd};
+	struct dt_kept kept[2] = {{0}};
+	struct dt_kept_cursor cursor;
+
+	said[0] = '\0';
+	may_fail = true;
+	for (int i = 0; i < 100; i++)
+		dt_kept_text(&keep, &kept[i % 2], text, sizeof(text));
+	assert_true(keep.failed == (said[0] != '\0'));
+	for (int i = 0; i < 2; i++) {
+		dt_kept_rewind(&cursor, &keep, &kept[i]);
+		while (dt_kept_next(&cursor, values_of, NULL))
+			;
+		dt_kept_end(&cursor);
+	}
+	assert_true(keep.failed);
+	dt_keep_close(&keep);
+	may_fail = false;
+	return said;
+}
+
+/* Each reason is said once, however many lines come behind it. */
+static void test_failures(void **state)
+{
+	char *tmp = getenv("TMPDIR"), *before = tmp ? strdup(tmp) : NULL, name[100];
+	const char *is;
+	int pipes[2];
+
+	(void)state;
+	setenv("TMPDIR", "/nonexistent/folder", 1);
+	is = keep_badly(-1);
+	assert_int_equal(sscanf(is, "/nonexistent/folder/devtrace-%99[^:]: No such", name), 1);
+	assert_string_equal(strchr(is, ':'), ": No such file or directory\n");
+	setenv("TMPDIR", "/proc/self/status", 1);
+	assert_string_equal(strchr(keep_badly(-1), ':'), ": Not a directory\n");
+	if (before)
+		setenv("TMPDIR", before, 1);
+	else
+		unsetenv("TMPDIR");
+	free(before);
+
+	assert_string_equal(keep_badly(open("/dev/full", O_RDWR)),
+			    "a temporary file cannot be written: No space left on device\n");
+	assert_string_equal(keep_badly(open("/dev/null", O_RDONLY)),
+			    "a temporary file cannot be written: Bad file descriptor\n");
+	assert_string_equal(keep_badly(open("/dev/null", O_WRONLY)),
+			    "a temporary file cannot be read: Bad file descriptor\n");
+	assert_int_equal(pipe(pipes), 0);
+	assert_string_equal(keep_badly(pipes[1]),
+			    "a temporary file cannot be written: Illegal seek\n");
+	close(pipes[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_in_memory), cmocka_unit_test(test_in_file),
 		cmocka_unit_test(test_in_both),	  cmocka_unit_test(test_long_texts),
-		cmocka_unit_test(test_no_lines),
+		cmocka_unit_test(test_no_lines),  cmocka_unit_test(test_failures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -607,13 +607,68 @@ static void test_waiter_is_woken(void **state)
 	assert_true(late < 16);
 }
 
+/* Takes once from a core's ring whose position is pos when it is looked at, and `after' when its
+ * records have been copied; the reader is at 64 * at. What is whole is known by its place. */
+static void take_while(uint64_t at, uint64_t pos, uint64_t after, bool possible)
+{
+	const uint64_t places = RING / 64, end = (possible ? after : pos) / 64;
+	const struct dt_record *got;
+	struct dt_record *data;
+	uint64_t from = at, whole, n;
+	struct dt_ring *r;
+
+	setup = (struct setup){DT_OVERWRITE, false, 0, 0, 0, 2};
+	start = 0;
+	begin_session();
+	r = dt_ring_at(session_at, STRIDE, 0);
+	data = dt_ring_records(r);
+	reader.pos = 64 * at;
+	for (uint64_t i = pos / 64 - (pos / 64 < places ? pos / 64 : places); i < pos / 64; i++)
+		data[i % places].ticks = 1000 + i;
+	r->pos = after;
+	n = take_overwrite(&reader, pos, 100, true, &got);
+
+	/* who is a lap behind begins behind the oldest; then what was written meanwhile is gone,
+	 * and one that may be being written */
+	if (pos / 64 - at >= places)
+		from = pos / 64 - places + 1;
+	whole = end >= places ? end - places + 1 : 0;
+	whole = whole < from ? from : whole > pos / 64 ? pos / 64 : whole;
+	assert_int_equal(reader.lost_total, whole - at);
+	assert_int_equal(n, pos / 64 - whole);
+	assert_int_equal(reader.pos, pos);
+	for (uint64_t i = 0; i < n; i++)
+		assert_int_equal(got[i].ticks, 1000 + whole + i);
+}
+
+/* A position that can not be, which a program has written meanwhile, loses nothing. */
+static void test_positions(void **state)
+{
+	const uint64_t places = RING / 64;
+
+	(void)state;
+	for (uint64_t at = 0; at < 3 * places; at++)
+		for (uint64_t ahead = 1; ahead <= 3 * places; ahead++) {
+			uint64_t pos = 64 * (at + ahead),
+				 now = 64 * (ahead < places ? at : at + ahead - places + 1);
+
+			for (uint64_t more = 0; more < 3 * places; more++)
+				take_while(at, pos, pos + 64 * more, true);
+			take_while(at, pos, pos + 1, false);
+			take_while(at, pos, pos + 63, false);
+			take_while(at, pos, now - 64, false);
+			take_while(at, pos, UINT64_MAX - 63, false);
+			take_while(at, pos, now + (1ull << 56) + 64, false);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_drop_core),	 cmocka_unit_test(test_drop_shared),
 		cmocka_unit_test(test_overwrite_shared), cmocka_unit_test(test_overwrite_core),
 		cmocka_unit_test(test_unfinished),	 cmocka_unit_test(test_waiter_is_woken),
-		cmocka_unit_test(check_072_counters),
+		cmocka_unit_test(check_072_counters),	 cmocka_unit_test(test_positions),
 	};
 
 	return cmocka_run_group_tests(tests, take_share, NULL);
