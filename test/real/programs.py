@@ -69,7 +69,8 @@ def run(argv, folder, timeout):
         p.wait()
         out.seek(0)
         err.seek(0)
-        return status, out.read(1 << 22), err.read(1 << 16)
+        # a signal's number is told as shells do
+        return 128 - status if isinstance(status, int) and status < 0 else status, out.read(1 << 22), err.read(1 << 16)
 
 
 def waits(pid):
@@ -112,7 +113,6 @@ class Campaign:
         if any(r in err for r in REFUSED):
             self.refused += 1
             return
-        # timeout says how a signal has ended a program as a shell does; devtrace ends as the program has
         if (status, out) != alone[0]:
             # the program may see the time, or what others do
             again = run(self.other + ['timeout', '20', path, *arguments], folder, 30)[:2]
