@@ -151,6 +151,8 @@ static void give_up(struct dt_session *s, const struct dt_target *t)
  * for. */
 static void let_go(struct dt_session *s)
 {
+	if (s->sieve)
+		dt_sieve_describe(s->sieve);
 	for (struct dt_target **p = &s->first, *t; (t = *p) != NULL;) {
 		if (t->leaving && !t->left)
 			dt_target_leave(t);

@@ -30,6 +30,18 @@ void dt_sieve_leave(struct dt_sieve *v, uint32_t pid, uint64_t ticks)
 	v->leaver[v->leavers++] = (struct sieve_leaver){pid, ticks};
 }
 
+void dt_sieve_describe(struct dt_sieve *v)
+{
+	struct dt_store_place place;
+
+	for (unsigned i = 0; i < v->lanes; i++) {
+		const struct lane *l = &v->lane[i];
+
+		for (uint64_t at = l->begin; at < l->end; at++)
+			dt_store_place(v->session->store, lane_record(l, at), &place, NULL);
+	}
+}
+
 /* Returns the time before which all records have been put. */
 static uint64_t put_until(const struct dt_sieve *v)
 {

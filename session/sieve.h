@@ -90,6 +90,10 @@ int dt_sieve_run(struct dt_sieve *v, uint64_t until, bool end, struct dt_sieve_l
  * about. */
 int dt_sieve_settle(struct dt_sieve *v, struct dt_error *e);
 
+/* Has each record that waits to be put described: what says where some of them come from is about
+ * to go. */
+void dt_sieve_describe(struct dt_sieve *v);
+
 /* A process has ended, and none of its records that may still be taken is later than `ticks': once
  * they are decided about and put, what is held for its threads goes, in the store, too. */
 void dt_sieve_leave(struct dt_sieve *v, uint32_t pid, uint64_t ticks);

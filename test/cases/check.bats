@@ -219,7 +219,9 @@ damaged() {
 	unsound bad.db
 	recorded wait 22
 	# a long one, by which clocks do not differ
-	begin=$(sqlite3 good.db "SELECT begin_ticks FROM hold WHERE why='room' ORDER BY end_ticks - begin_ticks DESC LIMIT 1")
+	# half of which can pass once more before the session ends
+	begin=$(sqlite3 good.db "SELECT begin_ticks FROM hold WHERE why='room' AND 2 * end_ticks - begin_ticks < (SELECT max(end_ticks) FROM hold)
+		ORDER BY end_ticks - begin_ticks DESC LIMIT 1")
 	end=$(sqlite3 good.db "SELECT end_ticks FROM hold WHERE begin_ticks = $begin")
 	tid=$(sqlite3 good.db "SELECT tid FROM hold WHERE begin_ticks = $begin")
 	# however loaded the machine was when the clocks were compared: all of it ran on one core
@@ -232,7 +234,7 @@ damaged() {
 	damaged "UPDATE hold SET tid = 'tea' WHERE begin_ticks = $begin" "something else than a number where one belongs"
 	damaged "UPDATE hold SET end_ticks = end_ticks + 1000000000000000 WHERE begin_ticks = $begin" "which is not in the session"
 	damaged "UPDATE hold SET begin_ticks = 5 WHERE begin_ticks = $begin" "at tick 5, which is not in the session"
-	damaged "INSERT INTO hold VALUES($tid, ($begin + $end) / 2, $end, 'room')" "waits already when it begins to"
+	damaged "INSERT INTO hold VALUES($tid, ($begin + $end) / 2, $end + ($end - $begin) / 2, 'room')" "waits already when it begins to"
 	damaged "INSERT INTO hold VALUES($tid, $begin, $end, 'stop'), ($tid, ($begin + $end) / 2, $end, 'stop')" \
 		"waits already when it begins to"
 	damaged "INSERT INTO pause VALUES($end, $begin, 'frozen', 1, NULL)" "pause, row 1: ends before it begins"

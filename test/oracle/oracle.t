@@ -20,7 +20,8 @@ fi
 # what has failed once: a seed, and which of its combinations. A child of vfork that has ended, beside a program at the same
 # address that another user executes; a forked one, of a copy of the program
 known="1518828032 3
-3141156583 1"
+3141156583 1
+4211891047 2"
 n=1
 while read -r seed only; do
 	n=$((n + 1))
