@@ -684,9 +684,10 @@ build_forks() {
 	[ "$("$dt" sql -n f.db "SELECT count(*) FROM calls WHERE function = 'serve'")" = 1600 ]
 	[ "$("$dt" sql -n f.db "SELECT count(DISTINCT thread) FROM calls WHERE function = 'serve'")" = 1600 ]
 	# on a machine that is too slow some are lost, as it was asked to
-	[ "$("$dt" sql -n f.db "SELECT count(*) FROM lost")" != 0 ] ||
-		[ "$("$dt" sql -n f.db "SELECT count(*) FROM threads WHERE process = thread")" -gt 1200 ]
-	[ "$("$dt" sql -n f.db "SELECT count(*) FROM threads WHERE name = 'forks'")" -gt 1200 ]
+	known=$("$dt" sql -n f.db "SELECT count(*) FROM threads WHERE process = thread")
+	[ "$("$dt" sql -n f.db "SELECT count(*) FROM lost")" != 0 ] || [ "$known" -gt 1200 ]
+	# who is known has a name, but for those whose maker's could not be read any more
+	[ "$("$dt" sql -n f.db "SELECT count(*) FROM threads WHERE name = 'forks'")" -gt $((known * 3 / 4)) ]
 }
 
 # bats test_tags=long
