@@ -24,7 +24,9 @@
 #define FULL	   4096u      /* so many others come before room is looked for again */
 #define SOON_MS	   1	      /* between rounds while somebody waits who was not looked at */
 #define LATER_MS   5	      /* otherwise: it is only known then that somebody waits */
-#define PATIENCE_S 1	      /* for which the end of the session waits for a look to end */
+#define QUIET_MS   50	      /* where nobody has asked for switches, and none came for so long: */
+#define QUIET_NS   1000000000
+#define PATIENCE_S 1 /* for which the end of the session waits for a look to end */
 
 struct waiting {
 	uint32_t tid;	     /* 0: the place is free */
@@ -38,9 +40,10 @@ struct dt_witness {
 	pthread_mutex_t lock; /* guards what follows; nobody takes the session's while it is held */
 	struct waiting *thread; /* open addressing by tid */
 	size_t threads, room;
-	uint32_t full; /* threads that there was no room for since somebody was last forgotten */
-	bool soon;     /* somebody waits who has not been looked at */
-	bool stop;     /* the session ends: it may have gone when a look is over */
+	uint64_t noted; /* the tick at which switches came last */
+	uint32_t full;	/* threads that there was no room for since somebody was last forgotten */
+	bool soon;	/* somebody waits who has not been looked at */
+	bool stop;	/* the session ends: it may have gone when a look is over */
 	/* the looker's own */
 	struct dt_blocked blocked;
 	uint64_t second; /* ticks at which the present second began */
@@ -128,8 +131,10 @@ void dt_witness_records(struct dt_witness *w, const struct dt_record *r, size_t 
 {
 	pthread_mutex_lock(&w->lock);
 	for (size_t i = 0; i < n; i++)
-		if (r[i].kind == DT_SWITCH)
+		if (r[i].kind == DT_SWITCH) {
+			w->noted = dt_ticks();
 			note(w, &r[i]);
+		}
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -214,12 +219,14 @@ static unsigned find_due(struct dt_witness *w, struct waiting *due)
 
 int dt_witness_patience(struct dt_witness *w)
 {
-	bool soon;
+	bool soon, quiet;
 
 	pthread_mutex_lock(&w->lock);
 	soon = w->soon;
+	quiet = w->session->options.switches_unasked &&
+		dt_ticks() - w->noted > ticks_of(w, QUIET_NS);
 	pthread_mutex_unlock(&w->lock);
-	return soon ? SOON_MS : LATER_MS;
+	return soon ? SOON_MS : quiet ? QUIET_MS : LATER_MS;
 }
 
 /* Has a thread looked at again at `next', if it is still in the same wait. */
@@ -270,6 +277,7 @@ struct dt_witness *dt_witness_new(struct dt_session *s)
 	if (!w)
 		return NULL;
 	w->session = s;
+	w->noted = dt_ticks();
 	pthread_mutex_init(&w->lock, NULL);
 	/* signals are for the other threads */
 	sigfillset(&all);
