@@ -2,6 +2,7 @@
 /* Looks at threads that wait. */
 #include "session/witness.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ struct waiting {
 struct dt_witness {
 	struct dt_session *session;
 	pthread_t looker;
+	pthread_cond_t stopped; /* told of `stop' */
 	pthread_mutex_t lock; /* guards what follows; nobody takes the session's while it is held */
 	struct waiting *thread; /* open addressing by tid */
 	size_t threads, room;
@@ -241,6 +243,25 @@ static void set_next(struct dt_witness *w, const struct waiting *due, uint64_t n
 	pthread_mutex_unlock(&w->lock);
 }
 
+/* Waits for so long, or until the session ends: then true. */
+static bool rest(struct dt_witness *w, int ms)
+{
+	struct timespec until;
+	int rc = 0;
+	bool stop;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += ms * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&w->lock);
+	while (!w->stop && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&w->stopped, &w->lock, &until);
+	stop = w->stop;
+	pthread_mutex_unlock(&w->lock);
+	return stop;
+}
+
 static void *look(void *witness)
 {
 	struct dt_witness *w = witness;
@@ -261,7 +282,7 @@ static void *look(void *witness)
 			set_next(w, &due[i], next);
 		}
 		if (!stop)
-			usleep(1000u * (unsigned)dt_witness_patience(w));
+			stop = rest(w, dt_witness_patience(w));
 	}
 	return NULL;
 }
@@ -271,6 +292,7 @@ static void *look(void *witness)
 struct dt_witness *dt_witness_new(struct dt_session *s)
 {
 	struct dt_witness *w = calloc(1, sizeof(*w));
+	pthread_condattr_t clock;
 	sigset_t all, before;
 	int rc;
 
@@ -279,6 +301,10 @@ struct dt_witness *dt_witness_new(struct dt_session *s)
 	w->session = s;
 	w->noted = dt_ticks();
 	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->stopped, &clock);
+	pthread_condattr_destroy(&clock);
 	/* signals are for the other threads */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -299,6 +325,7 @@ void dt_witness_free(struct dt_witness *w)
 		return;
 	pthread_mutex_lock(&w->lock);
 	w->stop = true;
+	pthread_cond_signal(&w->stopped);
 	pthread_mutex_unlock(&w->lock);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += PATIENCE_S;

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 # What all tests of commands share: the program, and what is asked of its messages.
 load check-traces
-# context switches only where a test asks for them: what calls waited is what else the machine did; unasked.bats has them
-export DEVTRACE_SWITCHES=no
 root=${DEVTRACE_ROOT:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 dt=${DEVTRACE_BUILD:-$root/build}/devtrace
 
