@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyse/barrelfish.h"
+#include "analyse/feed.h"
 #include "core/text.h"
 
 #define SENT	 0xeaull
@@ -127,6 +128,8 @@ static int export_core(struct dt_reader *r, FILE *f, const struct header *h, uns
 			struct dt_record x;
 
 			dt_span_record(r, &s, i, &x);
+			if (dt_feed_is_unasked(r, x.kind))
+				continue;
 			*left_out += !put_record(r, f, h, core, &x, &begun);
 		}
 	}

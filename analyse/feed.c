@@ -468,6 +468,18 @@ bool dt_feed_has_switches(const struct dt_reader *r)
 	return false;
 }
 
+bool dt_feed_switches_asked(const struct dt_reader *r)
+{
+	const char *how = dt_reader_meta(r, "switches");
+
+	return !how || strcmp(how, "unasked");
+}
+
+bool dt_feed_is_unasked(const struct dt_reader *r, uint8_t kind)
+{
+	return (kind == DT_SWITCH || kind == DT_RUNDOWN) && !dt_feed_switches_asked(r);
+}
+
 static bool has_messages(const struct dt_reader *r)
 {
 	for (uint32_t i = 1; i <= dt_reader_sites(r); i++) {

@@ -112,5 +112,10 @@ bool dt_feed_needs_values(const struct dt_reader *r);
 enum dt_order dt_feed_order(const struct dt_reader *r);
 /* Returns whether the trace has switches, which say which thread runs on each core. */
 bool dt_feed_has_switches(const struct dt_reader *r);
+/* Returns whether those that there are have been asked for. Others were recorded for what they tell
+ * of waits; they are not shown as records. */
+bool dt_feed_switches_asked(const struct dt_reader *r);
+/* Returns whether records of a kind are in the trace although nobody has asked for them. */
+bool dt_feed_is_unasked(const struct dt_reader *r, uint8_t kind);
 
 #endif

@@ -89,7 +89,7 @@ struct dt_pair *dt_pair_new(struct dt_reader *r, const struct dt_pair_events *ev
 	p->reader = r;
 	p->events = *events;
 	p->values = p->wanted = values;
-	if (dt_reader_losses(r, take_loss, p)) {
+	if (dt_lost_switches_end(&p->lost_switches, r) || dt_reader_losses(r, take_loss, p)) {
 		dt_pair_free(p);
 		return NULL;
 	}

@@ -360,6 +360,8 @@ void dt_calls_on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t 
 		print_event(k, &r, site->mask, NULL);
 		return;
 	}
+	if (!k->switches && (r.kind == DT_SWITCH || r.kind == DT_RUNDOWN))
+		return;
 	/* a core that runs none of the threads says nothing of any thread */
 	if (r.kind == DT_SWITCH && (s->tid == DT_NO_TID || !dt_calls_wants(k, s->tid)))
 		return;

@@ -92,6 +92,7 @@ struct calls {
 	uint32_t depth;
 	bool merge, failed, subtract;
 	bool together; /* all threads have one output */
+	bool switches; /* context switches have lines, too */
 	struct dt_terminal terminal;
 	struct dt_calls_fields fields;
 	bool as_json;		    /* JSON lines */

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyse/feed.h"
 #include "analyse/meanings.h"
 #include "cmd/commands.h"
 #include "fleet/fleet.h"
@@ -226,6 +227,7 @@ static bool make_output(struct calls *k, const struct dt_pair_events *events)
 	k->ns_per_tick_32 = (uint64_t)(dt_reader_ns_per_tick(k->reader) * 4294967296.0 + 0.5);
 	dt_calls_short_durations(k);
 	k->formats.reader = k->reader;
+	k->switches = dt_feed_switches_asked(k->reader);
 	k->keep = (struct dt_keep){.fd = -1, .memory_max = KEPT_IN_MEMORY};
 	bool own = !k->out;
 

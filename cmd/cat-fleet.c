@@ -120,6 +120,8 @@ static int print(struct cat *k, struct dt_fleet_merge *m)
 			continue;
 		/* names are those of the record's own trace; the rest is of all */
 		k->reader = own[m->host];
+		if (dt_feed_is_unasked(k->reader, dt_reader_site(k->reader, s.site[0])->kind))
+			continue;
 		k->by_address = c->by_address;
 		k->sorted = c->sorted;
 		k->pointers = c->pointers;

@@ -3,6 +3,7 @@
 #ifndef DT_CMD_CAT_WORK_H
 #define DT_CMD_CAT_WORK_H
 
+#include "analyse/feed.h"
 #include "cmd/cat-json.h"
 #include "cmd/open.h"
 #include "cmd/terminal.h"
@@ -16,7 +17,8 @@
 
 struct cat {
 	struct dt_reader *reader;
-	char format; /* the option's letter; 0: lines of fixed columns */
+	char format;   /* the option's letter; 0: lines of fixed columns */
+	bool switches; /* context switches are shown */
 	enum dt_layout layout;
 	uint64_t lines, cut;	      /* cut: lines that do not hold all that was recorded */
 	uint32_t *by_address, sorted; /* rows of functions sorted by address; their number */

@@ -343,6 +343,33 @@ void dt_cat_span(struct cat *k, const struct dt_span *s)
 	}
 }
 
+/* Prints the records of a span that are to be shown. */
+static void print_span(struct cat *k, const struct dt_span *s)
+{
+	struct dt_span part = *s;
+
+	if (k->switches) {
+		dt_cat_span(k, s);
+		return;
+	}
+	for (uint32_t i = 0, end; i < s->n || part.lost; i = end + 1) {
+		for (end = i; end < s->n; end++)
+			if (dt_feed_is_unasked(k->reader,
+					       dt_reader_site(k->reader, s->site[end])->kind))
+				break;
+		part.n = end - i;
+		part.ticks = s->ticks + i;
+		part.sp = s->sp + i;
+		part.site = s->site + i;
+		part.flags = s->flags + i;
+		part.record_core = s->record_core ? s->record_core + i : NULL;
+		part.value = s->value ? s->value + i : NULL;
+		if (part.n || part.lost)
+			dt_cat_span(k, &part);
+		part.lost = 0;
+	}
+}
+
 static int print(struct cat *k, const struct dt_reader_range *range)
 {
 	struct dt_error e;
@@ -357,9 +384,10 @@ static int print(struct cat *k, const struct dt_reader_range *range)
 	if (k->format == 'c')
 		dt_out_used(&k->out,
 			    dt_compact_begin(&k->compact, dt_out_room(&k->out, DT_COMPACT_TEXT)));
+	k->switches = dt_feed_switches_asked(k->reader);
 	rc = dt_reader_start(k->reader, range, &e);
 	while (!rc && !k->out.failed && (rc = dt_reader_next(k->reader, &s, &e)) > 0) {
-		dt_cat_span(k, &s);
+		print_span(k, &s);
 		rc = 0;
 	}
 	if (rc < 0) {

@@ -150,6 +150,8 @@ int dt_cmd_flame(int argc, char **argv)
 	if (!status && unnamed)
 		dt_cmd_fail("wrote %s", output);
 	dt_cmd_say_lost(r, status);
+	if (off && status != 2)
+		dt_cmd_say_waits(r);
 	dt_reader_close(r);
 	return status;
 }

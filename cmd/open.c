@@ -230,9 +230,12 @@ void dt_cmd_say_folded(uint64_t n, bool shows)
 
 bool dt_cmd_switches(const struct dt_reader *r)
 {
+	const char *why;
+
 	if (dt_feed_has_switches(r))
 		return true;
-	dt_cmd_fail("no switches in this trace: record with -S");
+	why = dt_reader_meta(r, "switches.end");
+	dt_cmd_fail("no switches in this trace: %.400s", why ? why : "record with -S");
 	return false;
 }
 
@@ -404,23 +407,46 @@ static void say_stolen(struct dt_reader *r)
 			stolen / 1e6);
 }
 
-void dt_cmd_say_unseen(struct dt_reader *r)
+static void say_waits(struct dt_reader *r)
 {
+	const char *end = dt_reader_meta(r, "switches.end");
 	struct dt_lost_switches lost = {0};
 	struct dt_summary s;
+	double ms;
 
 	if (!dt_feed_has_switches(r))
 		return;
 	say_stolen(r);
 	if (!dt_lost_switches_load(&lost, r) && !dt_reader_summary(r, &s, NULL) &&
-	    dt_lost_switches_any(&lost))
-		dt_cmd_fail(
-			"note: context switches were lost in %.3f ms of this trace: what "
-			"waited then is taken for cpu (marked by ~ where it is a call's); with a "
-			"larger ulimit -l the kernel has more room for them",
-			(double)dt_lost_switches_between(&lost, s.min_ticks, s.max_ticks) *
-				dt_reader_ns_per_tick(r) / 1e6);
+	    dt_lost_switches_any(&lost)) {
+		ms = (double)dt_lost_switches_between(&lost, s.min_ticks, s.max_ticks) *
+		     dt_reader_ns_per_tick(r) / 1e6;
+		if (end)
+			dt_cmd_fail(
+				"note: context switches are not known in %.3f ms of this trace, "
+				"at its end: %.300s. What waited then is taken for cpu (marked "
+				"by ~ where it is a call's)",
+				ms, end);
+		else
+			dt_cmd_fail("note: context switches were lost in %.3f ms of this trace: "
+				    "what waited then is taken for cpu (marked by ~ where it is a "
+				    "call's); with a larger ulimit -l the kernel has more room for "
+				    "them",
+				    ms);
+	}
 	dt_lost_switches_free(&lost);
+}
+
+void dt_cmd_say_unseen(struct dt_reader *r)
+{
+	if (dt_feed_switches_asked(r))
+		say_waits(r);
+}
+
+void dt_cmd_say_waits(struct dt_reader *r)
+{
+	if (!dt_feed_switches_asked(r))
+		say_waits(r);
 }
 
 void dt_cmd_say_records_lost(struct dt_reader *r, int status)

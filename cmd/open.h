@@ -115,6 +115,8 @@ void dt_cmd_say_records_lost(struct dt_reader *r, int status);
 /* Says on stderr, a line each, what waits and cpu are not right by: for how long context switches
  * are missing, and for how long a hypervisor had the processors; if so. */
 void dt_cmd_say_unseen(struct dt_reader *r);
+/* The same where nobody had asked for switches: for commands that tell of waits. */
+void dt_cmd_say_waits(struct dt_reader *r);
 void dt_cmd_say_lost(struct dt_reader *r, int status);
 
 #endif

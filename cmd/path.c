@@ -261,6 +261,8 @@ static int run(struct path *k)
 	if (!status)
 		status = find(k);
 	dt_cmd_say_lost(k->reader, status);
+	if (status != 2)
+		dt_cmd_say_waits(k->reader);
 	return status;
 }
 

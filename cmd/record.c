@@ -65,7 +65,9 @@
 	"  -k, --kernel[=PATTERN]     record too what they do in the kernel: functions that match\n"        \
 	"                             (system calls, vfs_*), by devtrace.ko or, where that is\n"            \
 	"                             not loaded, by BPF; needs root\n"                                     \
-	"  -S, --switches             record too which thread runs on which core when\n"                    \
+	"  -S, --switches             record too which thread runs on which core when, and print\n"         \
+	"                             it; without it that is tried, for what calls waited\n"                \
+	"      --no-switches          do not try\n"                                                         \
 	"      --cgroup=NAME          with attach -k and no process: only the processes of a container,\n"  \
 	"                             unit or control group: its number or name, or '/PATH'\n"              \
 	"      --pid=PID,...          the same for these processes and their children, which other\n"       \
@@ -353,7 +355,7 @@ static bool can_print(const struct dt_trace_command *c)
 	if (c->color && dt_terminal_option(&t, DT_TERMINAL_COLOUR, &status) && status >= 0)
 		return false;
 	return c->table ? dt_report_can_print(c->fields)
-			: dt_calls_can_print(c->fields, c->units, c->options.switches);
+			: dt_calls_can_print(c->fields, c->units, dt_trace_has_switches(c));
 }
 
 int dt_cmd_run(int argc, char **argv)
@@ -395,7 +397,7 @@ int dt_cmd_run(int argc, char **argv)
 	} else {
 		words[1] = (char *)(uintptr_t)c.options.output;
 	}
-	if (c.table) {
+	if (c.table && !c.no_switches) {
 		c.options.switches_or_not = !c.options.switches;
 		c.options.switches = true;
 	}

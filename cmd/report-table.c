@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/feed.h"
 #include "cmd/table.h"
 #include "show/marks.h"
 
@@ -185,11 +186,12 @@ static void print_others(const struct report *o)
 		     {DT_WAKE, "wake-ups"},
 		     {DT_POINT, "points"}};
 	const char *separator = "beside calls: ";
+	bool asked = dt_feed_switches_asked(o->reader);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		uint64_t n = o->others[(uint8_t)names[i].kind];
 
-		if (!n)
+		if (!n || (!asked && (names[i].kind == DT_SWITCH || names[i].kind == DT_RUNDOWN)))
 			continue;
 		printf("%s%llu %s", separator, (unsigned long long)n, names[i].what);
 		separator = ", ";

@@ -686,6 +686,8 @@ int dt_cmd_report(int argc, char **argv)
 		else if ((r = dt_cmd_open_one(argc, argv, "report", NULL, &status))) {
 			status = report(r, &o);
 			dt_cmd_say_lost(r, status);
+			if (status != 2)
+				dt_cmd_say_waits(r);
 			dt_reader_close(r);
 		}
 	}

@@ -434,6 +434,14 @@ static void record(struct hosts *a)
 		show_progress(a, true);
 }
 
+/* Returns how many of a trace's records are context switches that nobody has asked for. */
+static uint64_t unasked(const struct dt_reader *r)
+{
+	const char *n = dt_reader_meta(r, "switches.records");
+
+	return n ? strtoull(n, NULL, 10) : 0;
+}
+
 /* Finds out how much a trace has, in a child that may do nothing else: the host may have sent
  * anything. False: reported. */
 static bool summarise(const struct host *h, struct dt_summary *sum)
@@ -456,6 +464,8 @@ static bool summarise(const struct host *h, struct dt_summary *sum)
 		if (!status &&
 		    (!(r = dt_reader_open(h->path, &e)) || dt_reader_summary(r, sum, &e)))
 			status = dt_cmd_fail("%s: %s", h->name, dt_cmd_plain(e.text));
+		if (!status && unasked(r) <= sum->records)
+			sum->records -= unasked(r);
 		if (!status && write(pipes[1], sum, sizeof(*sum)) != sizeof(*sum))
 			status = 1;
 		dt_reader_close(r);

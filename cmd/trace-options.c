@@ -249,8 +249,7 @@ static int take(struct dt_trace_command *c, int opt)
 			       ? 0
 			       : bad_usage("-b is a size such as 512K or 4M, not", optarg);
 	case 's':
-		c->session = optarg;
-		return 0;
+		return c->session = optarg, 0;
 	case 'l':
 		/* -l=MODULE is meant as --libcalls=MODULE */
 		o->libcalls = optarg ? optarg + (*optarg == '=') : "";
@@ -258,7 +257,9 @@ static int take(struct dt_trace_command *c, int opt)
 	case 'c':
 		return c->table = true, 0;
 	case 'S':
-		return o->switches = true, 0;
+		return o->switches = true, c->no_switches = false, 0;
+	case 30:
+		return o->switches = false, c->no_switches = true, 0;
 	case 17:
 		return o->wakers = o->switches = o->kernel = true, 0;
 	case 1:
@@ -274,8 +275,7 @@ static int take(struct dt_trace_command *c, int opt)
 		o->sum = c->sum;
 		return take_several(c->sum, &o->sums, "--sum");
 	case 6:
-		o->until = optarg;
-		return 0;
+		return o->until = optarg, 0;
 	case 7:
 		o->signal = c->signal;
 		return take_several(c->signal, &o->signals, "--signal");
@@ -340,6 +340,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"session", required_argument, NULL, 's'},
 		{"detach", no_argument, NULL, 'd'},
 		{"switches", no_argument, NULL, 'S'},
+		{"no-switches", no_argument, NULL, 30},
 		{"wakers", no_argument, NULL, 17},
 		{"cgroup", required_argument, NULL, 18},
 		{"pid", required_argument, NULL, 22},

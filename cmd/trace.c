@@ -195,9 +195,33 @@ static int read_apart(const struct dt_trace_command *c, struct dt_error *e)
 	return 0;
 }
 
-/* Gives up rights that are not needed; to be called before there are other threads. */
-static int limit_rights(const struct dt_trace_command *c, struct dt_error *e)
+bool dt_trace_has_switches(const struct dt_trace_command *c)
 {
+	const struct dt_options *o = &c->options;
+	const char *words = getenv("DEVTRACE_SWITCHES");
+
+	return o->switches || (!c->no_switches && !(words && !strcmp(words, "no")) && o->output &&
+			       o->policy != DT_OVERWRITE && !o->kernel && !o->filter && !o->sums);
+}
+
+/*
+ * Has context switches recorded where nobody has asked for them, so that it is known what calls
+ * waited. Not where the newest records are kept, for which nobody comes to the kernel's buffers;
+ * where most records are left out, since of switches none are; where none is written to a file; and
+ * not with the kernel's records, among which there may be such.
+ */
+static void try_switches(struct dt_trace_command *c)
+{
+	struct dt_options *o = &c->options;
+
+	if (!o->switches && dt_trace_has_switches(c))
+		o->switches = o->switches_unasked = true;
+}
+
+/* Gives up rights that are not needed; to be called before there are other threads. */
+static int limit_rights(struct dt_trace_command *c, struct dt_error *e)
+{
+	try_switches(c);
 	return dt_rights_limit(c->options.switches, c->options.kernel, e);
 }
 

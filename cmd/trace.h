@@ -27,6 +27,7 @@ struct dt_trace_command {
 	bool verbose;
 	bool no_debuginfod; /* --no-debuginfod was given: no debug files are downloaded */
 	bool no_trace;	    /* result: nothing was written; a file that is there is an older one */
+	bool no_switches;   /* --no-switches was given */
 	bool table;	    /* -c was given: not the calls are to be printed, but their sums */
 	bool failed;	    /* --failed was given: only calls that failed are to be printed */
 	/* how `devtrace PROG' prints: --fields, --units, --color; NULL: not given */
@@ -44,6 +45,9 @@ struct dt_trace_command {
 /* Parses options, and returns the index of the first word that is none; -1: help was printed; -2:
  * the usage is wrong. */
 int dt_trace_options(struct dt_trace_command *c, int argc, char **argv);
+
+/* Returns whether context switches are to be recorded, be it as far as they can be had. */
+bool dt_trace_has_switches(const struct dt_trace_command *c);
 
 /* Runs the program argv under trace, and returns the command's exit status. */
 int dt_trace_program(struct dt_trace_command *c, char **argv);

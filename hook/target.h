@@ -47,6 +47,8 @@ struct dt_target {
 	bool named;	 /* the user named it: the programs that it executes are meant, too */
 	bool ended;	 /* dt_target_end() was called */
 	bool forked;	 /* by a traced process: it began with that one's area and hooks */
+	bool executed;	 /* it was a target before, which has executed this program */
+	bool descends;	 /* it was no target, but a traced process has made it */
 	bool last;	 /* it has ended, and no more children of it can appear */
 	bool leaving; /* it has ended, and is needed only for records that are still to be read */
 	bool left;    /* these have been read: its probes are freed */

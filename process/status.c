@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "process/status.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,4 +140,21 @@ uint64_t dt_status_now(void)
 	syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &now);
 	return (uint64_t)now.tv_sec * per_second +
 	       (uint64_t)now.tv_nsec / (1000000000 / per_second);
+}
+
+int dt_status_secure(pid_t pid)
+{
+	unsigned long pair[2];
+	char path[64];
+	int secure = -1;
+	FILE *f;
+
+	dt_format(path, sizeof(path), "/proc/%d/auxv", pid);
+	f = fopen(path, "re");
+	while (f && secure < 0 && fread(pair, sizeof(pair), 1, f) == 1 && pair[0] != AT_NULL)
+		if (pair[0] == AT_SECURE)
+			secure = pair[1] != 0;
+	if (f)
+		fclose(f);
+	return secure;
 }

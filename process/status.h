@@ -18,6 +18,9 @@ uint64_t dt_status_made(pid_t pid);
 /* Returns where the stack of a process's first thread ended when its program began; 0: it is not
  * known. */
 uint64_t dt_status_stack(pid_t pid);
+/* Returns whether a process's program began with more rights than who executed it had (AT_SECURE);
+ * -1: it is not known. */
+int dt_status_secure(pid_t pid);
 /* The same as dt_status_made(), of now. */
 uint64_t dt_status_now(void);
 

@@ -77,7 +77,8 @@ static void put_written(struct dt_session *s, unsigned core, const char *source,
 static void store_written(struct dt_session *s)
 {
 	unsigned cores = s->targets.shared.geometry.cores;
-	uint64_t records, dropped;
+	uint64_t records, dropped, all = 0;
+	char text[32];
 	size_t n = 0;
 
 	for (unsigned i = 0; i < s->domains * (cores + 1); i++) {
@@ -100,7 +101,12 @@ static void store_written(struct dt_session *s)
 		dt_store_meta(s->store, "broken_rings", s->results.broken, NULL);
 	for (unsigned i = 0; i < cores && s->switches; i++) {
 		dt_switches_written(s->switches, i, &records, &dropped);
+		all += records;
 		put_written(s, i, "switches", records, dropped);
+	}
+	if (all && s->options.switches_unasked) {
+		dt_format(text, sizeof(text), "%lu", (unsigned long)all);
+		dt_store_meta(s->store, "switches.records", text, NULL);
 	}
 	for (unsigned i = 0; i < cores && s->kernel; i++)
 		if (!dt_kernel_written(s->kernel, i, &records, &dropped))

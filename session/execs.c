@@ -189,6 +189,8 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	t->id = id;
 	t->ours = ours;
 	t->named = named;
+	t->executed = old && !again;
+	t->descends = !t->executed;
 	t->ppid = ppid;
 	t->held = pid;
 	t->others = &s->first;

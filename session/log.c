@@ -115,14 +115,15 @@ void dt_log_put(struct dt_log *l, const struct dt_record *r, size_t n, uint64_t 
 
 void dt_log_note(struct dt_log *l, const struct dt_record *r, size_t n, uint64_t lost)
 {
-	uint64_t in = 0, out = 0;
+	uint64_t in = 0, out = 0, stored = n;
 
 	for (size_t i = 0; i < n; i++) {
+		stored -= l->unasked && (r[i].kind == DT_SWITCH || r[i].kind == DT_RUNDOWN);
 		in += r[i].kind == DT_ENTRY || r[i].kind == DT_POINT;
 		out += r[i].kind == DT_EXIT;
 	}
 	pthread_mutex_lock(&l->lock);
-	l->stored += n;
+	l->stored += stored;
 	l->dropped += lost;
 	l->in += in;
 	l->out += out;

@@ -28,7 +28,8 @@ struct dt_log {
 	uint64_t overwritten; /* records that newer ones replaced before they were taken */
 	uint64_t told;	      /* how many of those two a reader has been told of */
 	uint64_t in, out;     /* entries and exits ever put in or dropped here, or stored */
-	uint64_t stored;      /* records that went to a file instead */
+	uint64_t stored;      /* records that went to a file instead, ... */
+	bool unasked;	      /* ...without context switches, which nobody has asked for */
 	enum dt_policy policy;
 	bool closed; /* no more records will come */
 };

@@ -205,6 +205,10 @@ int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct
 	 * maximum, or at a loss, with earlier records still in the ring.
 	 */
 	until = n ? r[n - 1].ticks : lost ? 0 : end ? ~0ull : now;
+	if (n && s->switches && !m->begun) {
+		dt_switches_begin(s->switches, r[0].ticks);
+		m->begun = true;
+	}
 	if (i < m->cores && s->switches) {
 		head[DT_MIX_SWITCHES].changes =
 			dt_switches_take(s->switches, i, until, &head[DT_MIX_SWITCHES].n, &missing);

@@ -55,6 +55,7 @@ struct dt_mix {
 	uint64_t lost;			/* records that the sources reported lost in this take */
 	uint64_t kernel_n, kernel_lost; /* of the kernel's device, since the beginning */
 	bool kernel_switches;		/* switches are among its records */
+	bool begun;			/* there has been a record of a ring */
 };
 
 /* Initialises m for so many cores and domains. Returns 0, or -1 and an error. */

@@ -66,12 +66,15 @@ struct dt_options {
 	bool follow;   /* trace the programs that it executes, too; then the program itself need not
 			* have anything that can be traced */
 	bool switches; /* record context switches: which thread runs on which core */
-	bool switches_or_not; /* with switches: where they can not be recorded, go on without them
-			       */
-	bool wakers;	      /* with switches and kernel: record who woke each thread */
-	bool calls;	      /* record system calls in full, or the kernel's own tracepoints:
-			       * among kernel_pattern */
-	bool kernel;	      /* record what happens in the kernel, */
+	bool switches_or_not;  /* with switches: where they can not be recorded, go on without them
+				*/
+	bool switches_unasked; /* with switches: nobody has asked for them, so that they are
+				* recorded as long as they cost little, and are not shown as lines
+				*/
+	bool wakers;	       /* with switches and kernel: record who woke each thread */
+	bool calls;	       /* record system calls in full, or the kernel's own tracepoints:
+				* among kernel_pattern */
+	bool kernel;	       /* record what happens in the kernel, */
 	const char *const *kernel_pattern; /* in functions that match these patterns, */
 	size_t kernel_patterns;
 	bool everybody;	    /* for all processes of the machine, not only those of the session, */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The processes of a session. */
+#include "session/switching.h"
 #include "session/module-rows.h"
 #include "session/processes.h"
 
@@ -218,11 +219,12 @@ static uint64_t birth_of(const struct dt_session *s, const struct dt_target *t)
 void dt_process_add(struct dt_session *s, struct dt_target *t)
 {
 	struct dt_error e;
+	uint64_t birth;
 
 	dt_births_take(s);
-	if (!t->id) {
-		t->id = dt_lives_process(s, t->pid, birth_of(s, t));
-	}
+	birth = birth_of(s, t);
+	if (!t->id)
+		t->id = dt_lives_process(s, t->pid, birth);
 	note_area(s, t->area);
 	dt_process_note_user(s, t);
 	dt_ends_add(s->ends, t->pidfd);
@@ -240,7 +242,7 @@ void dt_process_add(struct dt_session *s, struct dt_target *t)
 	dt_process_store_doubted(s);
 	dt_tids_note(s, t);
 	dt_session_device_follow(s, t);
-	if (s->switches && dt_switches_add(s->switches, t->pid, &e) < 0)
+	if (s->switches && dt_switching_follow(s, t, birth, &e) < 0)
 		dt_format(s->results.note, sizeof(s->results.note), "%s", e.text);
 	if (s->kernel && dt_kernel_watch(s->kernel, t->pid, &e) < 0)
 		dt_format(s->results.note, sizeof(s->results.note), "%s", e.text);

@@ -31,6 +31,7 @@
 #include "session/socket-names.h"
 #include "session/thread-table.h"
 #include "session/throttle.h"
+#include "session/switching.h"
 #include "session/tids.h"
 #include "session/wakers.h"
 #include "session/usage.h"
@@ -86,6 +87,11 @@ static void note_threads(struct dt_session *s, struct seen *seen, const struct d
 	for (size_t i = 0; i < n; i++) {
 		uint32_t tid = r[i].tid;
 
+		/* it may not have its name yet: its own first record tells again */
+		if (s->options.switches_unasked && dt_kind_is_about(r[i].kind)) {
+			dt_thread_table_met(s, &r[i]);
+			continue;
+		}
 		if (tid == last)
 			continue;
 		last = tid;
@@ -644,6 +650,8 @@ void *dt_recorder_main(void *session)
 		}
 		if (n < 0)
 			break;
+		if (s->switches && dt_session_has_file(s))
+			dt_switching_store(s);
 		if (s->socket_names)
 			dt_socket_names_look(s);
 		flush(s, &flushed, &clocked);

@@ -53,6 +53,7 @@
 #include "session/sieve.h"
 #include "session/snapshot.h"
 #include "session/socket-names.h"
+#include "session/switching.h"
 #include "session/usage.h"
 #include "session/unwinder.h"
 
@@ -125,6 +126,9 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 	dt_store_meta(s->store, "whole_until", "0", NULL);
 	if (is_libraries_alone(&s->options))
 		dt_store_meta(s->store, "calls", "libraries", NULL);
+	if (s->options.switches && s->options.switches_unasked)
+		dt_store_meta(s->store, "switches", "unasked", NULL);
+	dt_switching_store(s);
 	dt_format(text, sizeof(text), "%lu", (unsigned long)s->options.ring_size);
 	dt_store_meta(s->store, "ring_size", text, NULL);
 	dt_format(text, sizeof(text), "%u", s->targets.shared.geometry.cores);
@@ -337,17 +341,22 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_cl
 	struct dt_clocks now;
 	struct dt_costs costs;
 
-	if (self_test(cores, &costs, e) < 0)
+	if (dt_switching_begin(s, cores, e) < 0)
 		return -1;
-	if (dt_shared_create(&s->targets.shared, cores, s->options.ring_size, o->policy, e) < 0)
+	if (self_test(cores, &costs, e) < 0 ||
+	    dt_shared_create(&s->targets.shared, cores, s->options.ring_size, o->policy, e) < 0) {
+		dt_switches_close(s->switches);
 		return -1;
+	}
 	if (dt_domain_first(s, e) < 0) {
 		dt_shared_destroy(&s->targets.shared);
+		dt_switches_close(s->switches);
 		return -1;
 	}
 	if (begin_stacks(s, e) < 0 || dt_session_device_init(s, e) < 0)
 		goto fail;
 	s->has_log = !o->output;
+	s->log.unasked = o->switches && o->switches_unasked;
 	if (choose_functions(s, e) < 0)
 		goto fail;
 	s->offset = calloc(cores, sizeof(*s->offset));
@@ -355,12 +364,8 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_cl
 		free(s->offset);
 		s->offset = NULL;
 	}
-	if (o->switches && !(s->switches = dt_switches_open(cores, o->wakers, e))) {
-		if (!o->switches_or_not)
-			goto fail;
-		dt_format(s->results.note, sizeof(s->results.note),
-			  "what waited is not told: %.200s", e ? e->text : "no context switches");
-	}
+	if (dt_switching_ready(s, e) < 0)
+		goto fail;
 	if (o->kernel && open_kernel(s, cores, e) < 0)
 		goto fail;
 	if (o->output) {

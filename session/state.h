@@ -118,6 +118,7 @@ struct dt_thread_entry {
 	char name[16];	   /* as it was described; "": not known */
 	uint64_t unlisted; /* the first thread of a process that is in no list, as a child that has
 			      its maker's memory: ticks of its first record; 0: it is not such */
+	bool met;	   /* it has been described, and has no records of its own yet */
 };
 
 /* An executable file, identified by its inode and device. */
@@ -234,7 +235,12 @@ struct dt_session {
 	struct dt_throttle *throttle; /* keeps to the budget; NULL: there is none. With the lock */
 	bool lifts;		      /* jumps to what is off are lifted (hook/probes-lift.c) */
 	struct dt_switches *switches; /* NULL: not recorded */
-	struct dt_kernel *kernel;     /* NULL: not recorded */
+	struct dt_error no_switches;  /* why not, although they were to be, unasked */
+	/* since when what followed processes make is followed: in ticks, as dt_status_made() has it
+	 */
+	uint64_t switches_since, switches_since_made;
+	bool switches_told;		   /* the file says why there are none, or no more */
+	struct dt_kernel *kernel;	   /* NULL: not recorded */
 	struct dt_kernel_only kernel_only; /* processes that it alone is recorded of */
 	/* of these, or of all processes: their names; NULL: others are recorded. With the lock */
 	struct dt_kernel_threads *kernel_threads;

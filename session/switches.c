@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "arch/arch.h"
 #include "session/clock-pair.h"
+#include "session/switch-event.h"
 
 #define PAGE 4096u
 /*
@@ -29,6 +30,20 @@
 
 #define KEPT (1u << 18) /* records of a core that are kept when nobody takes them: 18 MiB */
 
+/*
+ * Limits of what nobody has asked for (doc/dev/decisions.md has what was measured). With the head
+ * of its buffer a core's is what the kernel grants a user for each core (516 KiB). So many records
+ * of a core in a second take 1.2 % of its time; a burst may be larger. There is an event for each
+ * thread on each core: for a new thread the kernel makes as many.
+ */
+#define CHEAP_BUFFER  (1u << 19)
+#define CHEAP_RATE    50000u
+#define CHEAP_BURST   10000
+#define CHEAP_CORES   16u
+#define CHEAP_EVENTS  4096u
+#define CHEAP_KEPT_NS 200000000 /* before there are records: longer than one lies in a ring */
+#define SPARE_FDS     256u	/* that devtrace may need besides */
+
 struct core {
 	int fd; /* the event that owns the core's buffer; -1: there is none yet */
 	struct perf_event_mmap_page *page; /* the head of the buffer; the records are behind it */
@@ -38,6 +53,9 @@ struct core {
 	uint64_t lost;		   /* records missing after the last of them */
 	uint64_t written, dropped; /* in all: that came, that the kernel reported missing */
 	uint32_t running;	   /* the thread that runs on the core, as far as known */
+	int64_t may;		   /* cheap: so many more may come at once... */
+	uint64_t looked;	   /* ...since this tick */
+	size_t forget_at;	   /* `begun' is false: when there are so many, old ones go */
 };
 
 struct dt_switches {
@@ -55,16 +73,27 @@ struct dt_switches {
 	 * CLOCK_MONOTONIC_RAW. */
 	uint64_t ticks, raw, first_ticks, first_raw;
 	uint64_t stolen; /* all_stolen() when it was opened */
-	bool others;	 /* the kernel is not asked for switches */
+	enum dt_switches_how how;
+	struct dt_switch_event first;
+	uint64_t most;	      /* cheap: events that there may be */
+	uint64_t over_at;     /* cheap: from which tick on switches are not known; 0: they are */
+	struct dt_error over; /* why */
+	bool ended;	      /* so there are no events any more */
+	/* cheap: there is a record that somebody has asked for. Until then nothing is given out,
+	 * and old ones are forgotten: a trace begins with what it is of */
+	bool begun;
 };
 
-/* Turns raw nanoseconds into ticks, starting from the latest reading. The rate gets better with
- * time. */
+/* Returns the ticks of a nanosecond, which are known better with time. */
+static double rate_of(const struct dt_switches *w)
+{
+	return (double)(w->ticks - w->first_ticks) / (double)(w->raw - w->first_raw);
+}
+
+/* Turns raw nanoseconds into ticks, starting from the latest reading. */
 static uint64_t to_ticks(const struct dt_switches *w, uint64_t ns)
 {
-	double rate = (double)(w->ticks - w->first_ticks) / (double)(w->raw - w->first_raw);
-
-	return w->ticks + (uint64_t)(int64_t)((double)(int64_t)(ns - w->raw) * rate);
+	return w->ticks + (uint64_t)(int64_t)((double)(int64_t)(ns - w->raw) * rate_of(w));
 }
 
 /*
@@ -118,7 +147,7 @@ uint64_t dt_switches_stolen(const struct dt_switches *w)
 	return now > w->stolen ? now - w->stolen : 0;
 }
 
-struct dt_switches *dt_switches_open(unsigned cores, bool others, struct dt_error *e)
+struct dt_switches *dt_switches_open(unsigned cores, enum dt_switches_how how, struct dt_error *e)
 {
 	struct dt_switches *w = calloc(1, sizeof(*w));
 	struct rlimit limit;
@@ -130,41 +159,59 @@ struct dt_switches *dt_switches_open(unsigned cores, bool others, struct dt_erro
 		return NULL;
 	}
 	w->cores = cores;
-	w->others = others;
+	w->how = how;
 	w->wait_ms = 1;
 	w->stolen = all_stolen();
+	w->begun = how != DT_SWITCHES_CHEAP;
 	size = buffer_size(cores);
+	if (how == DT_SWITCHES_CHEAP && size > CHEAP_BUFFER)
+		size = CHEAP_BUFFER;
 	for (unsigned i = 0; i < cores; i++) {
 		w->core[i].fd = -1;
 		w->core[i].size = size;
 		w->core[i].running = DT_NO_TID;
+		w->core[i].may = CHEAP_BURST;
 	}
 	pthread_mutex_init(&w->lock, NULL);
 	/* there will be an event for each thread on each core */
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
+		w->most = limit.rlim_cur > SPARE_FDS ? limit.rlim_cur - SPARE_FDS : 0;
 	}
+	w->most = w->most < CHEAP_EVENTS ? w->most : CHEAP_EVENTS;
 	dt_clock_pair(CLOCK_MONOTONIC_RAW, &w->first_ticks, &w->first_raw);
-	do
-		dt_clock_pair(CLOCK_MONOTONIC_RAW, &w->ticks, &w->raw);
-	while (w->raw - w->first_raw < 2000000);
+	w->ticks = w->first_ticks;
+	w->raw = w->first_raw;
+	if (how != DT_SWITCHES_OTHERS)
+		dt_switch_event_begin(&w->first);
 	return w;
+}
+
+/* Lets go of all events; what they have told and nobody has fetched is gone. */
+static void end_events(struct dt_switches *w)
+{
+	dt_switch_event_free(&w->first);
+	for (size_t i = 0; i < w->fds; i++)
+		close(w->fd[i]);
+	w->fds = 0;
+	for (unsigned i = 0; i < w->cores; i++) {
+		if (w->core[i].page)
+			munmap(w->core[i].page, w->core[i].size + PAGE);
+		if (w->core[i].fd >= 0)
+			close(w->core[i].fd);
+		w->core[i].page = NULL;
+		w->core[i].fd = -1;
+	}
 }
 
 void dt_switches_close(struct dt_switches *w)
 {
 	if (!w)
 		return;
-	for (size_t i = 0; i < w->fds; i++)
-		close(w->fd[i]);
-	for (unsigned i = 0; i < w->cores; i++) {
-		if (w->core[i].page)
-			munmap(w->core[i].page, w->core[i].size + PAGE);
-		if (w->core[i].fd >= 0)
-			close(w->core[i].fd);
+	end_events(w);
+	for (unsigned i = 0; i < w->cores; i++)
 		free(w->core[i].pending);
-	}
 	pthread_mutex_destroy(&w->lock);
 	free(w->fd);
 	free(w->out);
@@ -183,6 +230,21 @@ static void forget_half(struct core *c)
 	memmove(c->pending, c->pending + half, (c->n - half) * sizeof(*c->pending));
 	c->n -= half;
 	c->pending[0].lost += lost;
+}
+
+/* Forgets what a core did before a tick, but for the last switch until then. */
+static void forget_before(struct core *c, uint64_t ticks)
+{
+	size_t n = 0, last = c->n;
+
+	for (size_t i = 0; i < c->n && c->pending[i].record.ticks <= ticks; i++)
+		if (c->pending[i].record.kind == DT_SWITCH)
+			last = i;
+	for (size_t i = 0; i < c->n; i++)
+		if (last == c->n || i >= last || c->pending[i].record.kind != DT_SWITCH)
+			c->pending[n++] = c->pending[i];
+	c->written -= c->n - n;
+	c->n = n;
 }
 
 static int keep(struct core *c, const struct dt_record *r)
@@ -217,23 +279,59 @@ static int keep(struct core *c, const struct dt_record *r)
 	return 0;
 }
 
-/* ---- following */
+/* ---- the end of cheap ones */
 
-static int forbidden(struct dt_error *e)
+/* Notes that from a tick on they are not known. With the lock, as what follows. */
+static void stop_at(struct dt_switches *w, uint64_t ticks, const char *why)
 {
-	char text[16] = "?";
-	int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n - 1 : 1] = '\0';
-	return dt_fail(e,
-		       "the kernel does not tell users of context switches "
-		       "(kernel.perf_event_paranoid is %s): root can, or allow it by "
-		       "sysctl kernel.perf_event_paranoid=2",
-		       text);
+	if (w->over_at && w->over_at <= ticks)
+		return;
+	w->over_at = ticks ? ticks : 1;
+	dt_format(w->over.text, sizeof(w->over.text), "%s", why);
 }
+
+static void read_kernel(struct dt_switches *w, struct core *c);
+
+/* Ends them, if that has been noted: even events that tell nothing make switches slower. */
+static void end_cheap(struct dt_switches *w)
+{
+	if (!w->over_at || w->ended)
+		return;
+	/* one of these may have to stop earlier */
+	for (unsigned i = 0; i < w->cores; i++)
+		read_kernel(w, &w->core[i]);
+	end_events(w);
+	w->ended = true;
+}
+
+/* Notes how many more records of a core have come. */
+static void count_cheap(struct dt_switches *w, struct core *c, uint64_t more)
+{
+	uint64_t now = dt_ticks();
+	double ns = (double)(now - c->looked) / rate_of(w);
+
+	/* the first look is at what came since it began */
+	c->may += c->looked ? (int64_t)(ns * CHEAP_RATE / 1e9) : 0;
+	c->may = (c->may < CHEAP_BURST ? c->may : CHEAP_BURST) - (int64_t)more;
+	c->looked = now;
+	if (c->may < 0)
+		stop_at(w, now,
+			"they came so often that to record them would have slowed the program "
+			"down; with -S they are recorded all the same");
+}
+
+const char *dt_switches_over(struct dt_switches *w, uint64_t *ticks)
+{
+	const char *why;
+
+	pthread_mutex_lock(&w->lock);
+	*ticks = w->over_at;
+	why = w->ended ? w->over.text : NULL;
+	pthread_mutex_unlock(&w->lock);
+	return why;
+}
+
+/* ---- following */
 
 /* Maps a core's buffer, which is smaller where the kernel gives no more. */
 static void *map_buffer(struct core *c, int fd)
@@ -250,26 +348,12 @@ static void *map_buffer(struct core *c, int fd)
 static int open_event(struct dt_switches *w, pid_t tid, unsigned core, struct dt_error *e)
 {
 	struct core *c = &w->core[core];
-	struct perf_event_attr a = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-		.size = sizeof(a),
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
-		.sample_id_all = 1,
-		.context_switch = 1,
-		.inherit = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC_RAW,
-		.watermark = 1,
-		.wakeup_watermark = (uint32_t)c->size, /* no wake-ups: we look by ourselves */
-	};
+	struct perf_event_attr a = dt_switch_event_of(c->size);
 	int fd = (int)syscall(SYS_perf_event_open, &a, tid, (int)core, -1, PERF_FLAG_FD_CLOEXEC);
 	void *page;
 
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		return forbidden(e);
+		return dt_switch_event_forbidden(e);
 	if (fd < 0 && (errno == ESRCH || errno == ENODEV)) /* it has ended; core is off line */
 		return 0;
 	if (fd < 0)
@@ -341,10 +425,66 @@ static bool look(pid_t pid, pid_t tid, struct dt_record *r, unsigned *core)
 	return true;
 }
 
-int dt_switches_add(struct dt_switches *w, pid_t pid, struct dt_error *e)
+int dt_switches_ready(struct dt_switches *w, struct dt_error *e)
 {
-	char path[64];
+	int failed = w->how == DT_SWITCHES_OTHERS ? 0 : dt_switch_event_end(&w->first, e);
+
+	do
+		dt_clock_pair(CLOCK_MONOTONIC_RAW, &w->ticks, &w->raw);
+	while (w->raw - w->first_raw < 2000000);
+	if (w->how != DT_SWITCHES_CHEAP)
+		return 0;
+	if (w->cores > CHEAP_CORES)
+		return dt_fail(e,
+			       "on a machine of %u processors they would make new threads slow; "
+			       "with -S they are recorded all the same",
+			       w->cores);
+	return failed;
+}
+
+/* Opens the events of a thread. */
+static int follow(struct dt_switches *w, pid_t tid, struct dt_error *e)
+{
+	if (w->how == DT_SWITCHES_OTHERS)
+		return 0;
+	if (w->how == DT_SWITCHES_CHEAP && w->fds + w->cores > w->most)
+		return dt_fail(
+			e, "these are too many threads and processes, of which each needs a file "
+			   "descriptor for each processor; with -S they are recorded all the "
+			   "same, as far as ulimit -n allows it");
+	for (unsigned i = 0; i < w->cores; i++)
+		if (open_event(w, tid, i, e))
+			return -1;
+	return 0;
+}
+
+/* Follows the threads of a process. With the lock. */
+static int add(struct dt_switches *w, pid_t pid, bool has, DIR *threads, struct dt_error *e)
+{
 	struct dirent *entry;
+
+	while ((entry = readdir(threads)) != NULL) {
+		pid_t tid = (pid_t)atoi(entry->d_name);
+		struct dt_record r;
+		unsigned core;
+
+		if (tid <= 0)
+			continue;
+		if (!has && follow(w, tid, e))
+			return -1;
+		if (!look(pid, tid, &r, &core))
+			continue;
+		w->core[core % w->cores].written++;
+		if (keep(&w->core[core % w->cores], &r) < 0)
+			return dt_fail(e, "out of memory");
+	}
+	return 0;
+}
+
+int dt_switches_add(struct dt_switches *w, pid_t pid, bool has, struct dt_error *e)
+{
+	uint64_t now = dt_ticks();
+	char path[64];
 	DIR *d;
 	int rc = 0;
 
@@ -353,20 +493,12 @@ int dt_switches_add(struct dt_switches *w, pid_t pid, struct dt_error *e)
 	if (!d)
 		return 0;
 	pthread_mutex_lock(&w->lock);
-	while (rc == 0 && (entry = readdir(d)) != NULL) {
-		pid_t tid = (pid_t)atoi(entry->d_name);
-		struct dt_record r;
-		unsigned core;
-
-		if (tid <= 0)
-			continue;
-		for (unsigned i = 0; i < w->cores && rc == 0 && !w->others; i++)
-			rc = open_event(w, tid, i, e);
-		if (rc || !look(pid, tid, &r, &core))
-			continue;
-		w->core[core % w->cores].written++;
-		if (keep(&w->core[core % w->cores], &r) < 0)
-			rc = dt_fail(e, "out of memory");
+	if (!w->ended)
+		rc = add(w, pid, has, d, e);
+	if (rc && w->how == DT_SWITCHES_CHEAP) {
+		stop_at(w, now, e->text);
+		end_cheap(w);
+		rc = 0;
 	}
 	pthread_mutex_unlock(&w->lock);
 	closedir(d);
@@ -413,12 +545,17 @@ static void note_switch(struct dt_switches *w, struct core *c, const struct perf
 	}
 	c->running = tid;
 	c->written++;
+	/* a record may be in a ring by now that has not been read */
+	if (!w->begun && c->n >= c->forget_at) {
+		forget_before(c, dt_ticks() - (uint64_t)(CHEAP_KEPT_NS * rate_of(w)));
+		c->forget_at = 2 * c->n + 256;
+	}
 	keep(c, &r);
 }
 
 static void read_kernel(struct dt_switches *w, struct core *c)
 {
-	uint64_t head, tail;
+	uint64_t head, tail, came = 0, last = c->looked;
 
 	if (!c->page)
 		return;
@@ -440,6 +577,15 @@ static void read_kernel(struct dt_switches *w, struct core *c)
 		copy_out(c, tail, &u, h.size < sizeof(u) ? h.size : sizeof(u));
 		if (h.type == PERF_RECORD_SWITCH) {
 			note_switch(w, c, &u.s);
+			came++;
+			last = to_ticks(w, u.s.time);
+		} else if (h.type == PERF_RECORD_LOST && w->how == DT_SWITCHES_CHEAP) {
+			/* what came behind it is of no use */
+			stop_at(w, last,
+				"they came faster than they were fetched; with -S there is "
+				"more room for them");
+			tail = head;
+			break;
 		} else if (h.type == PERF_RECORD_LOST) {
 			c->lost += u.l.lost;
 			c->dropped += u.l.lost;
@@ -447,6 +593,8 @@ static void read_kernel(struct dt_switches *w, struct core *c)
 		tail += h.size;
 	}
 	__atomic_store_n(&c->page->data_tail, tail, __ATOMIC_RELEASE);
+	if (w->how == DT_SWITCHES_CHEAP)
+		count_cheap(w, c, came);
 }
 
 /* Takes a new latest reading of the clocks: the further apart the two are, the better the rate is
@@ -469,6 +617,22 @@ void dt_switches_keep(struct dt_switches *w)
 	for (unsigned i = 0; i < w->cores; i++) {
 		read_kernel(w, &w->core[i]);
 	}
+	end_cheap(w);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void dt_switches_begin(struct dt_switches *w, uint64_t ticks)
+{
+	pthread_mutex_lock(&w->lock);
+	for (unsigned i = 0; !w->begun && i < w->cores; i++) {
+		struct core *c = &w->core[i];
+
+		read_kernel(w, c);
+		forget_before(c, ticks);
+		for (size_t k = 0; k < c->n && c->pending[k].record.ticks < ticks; k++)
+			c->pending[k].record.ticks = ticks;
+	}
+	w->begun = true;
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -488,7 +652,7 @@ int dt_switches_patience(struct dt_switches *w, int ms)
 void dt_switches_written(struct dt_switches *w, unsigned core, uint64_t *records, uint64_t *dropped)
 {
 	pthread_mutex_lock(&w->lock);
-	*records = w->core[core].written;
+	*records = w->begun ? w->core[core].written : 0;
 	*dropped = w->core[core].dropped;
 	pthread_mutex_unlock(&w->lock);
 }
@@ -503,7 +667,8 @@ const struct dt_switch *dt_switches_take(struct dt_switches *w, unsigned core, u
 	pthread_mutex_lock(&w->lock);
 	look_at_clocks(w);
 	read_kernel(w, c);
-	while (*n < c->n && c->pending[*n].record.ticks <= until)
+	end_cheap(w);
+	while (w->begun && *n < c->n && c->pending[*n].record.ticks <= until)
 		++*n;
 	if (*n > w->out_room) {
 		struct dt_switch *more = realloc(w->out, 2 * *n * sizeof(*more));

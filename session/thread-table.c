@@ -213,6 +213,20 @@ void dt_thread_table_new(struct dt_session *s, const struct dt_record *r)
 		note_unlisted(s, r);
 }
 
+void dt_thread_table_met(struct dt_session *s, const struct dt_record *r)
+{
+	struct dt_thread_entry *entry;
+
+	if (r->tid == DT_NO_TID || dt_thread_table_recorded(s, r->tid) ||
+	    (s->thread_room && entry_of(s, r->tid)->met))
+		return;
+	dt_thread_table_new(s, r);
+	if (s->thread_room && (entry = entry_of(s, r->tid))->tid) {
+		entry->recorded = false;
+		entry->met = true;
+	}
+}
+
 void dt_thread_table_describe(struct dt_session *s, uint32_t tid)
 {
 	const struct dt_record r = {.tid = tid};
@@ -242,7 +256,8 @@ void dt_thread_table_note(struct dt_session *s, uint32_t tid, uint32_t pid, cons
 		return;
 	entry = entry_of(s, tid);
 	s->threads += !entry->tid;
-	*entry = (struct dt_thread_entry){tid, pid, entry->domains, name != NULL, "", 0};
+	*entry = (struct dt_thread_entry){
+		.tid = tid, .pid = pid, .domains = entry->domains, .recorded = name != NULL};
 	dt_format(entry->name, sizeof(entry->name), "%s", name ? name : "");
 	if (s->store && name)
 		dt_store_thread(s->store, tid, pid, name, NULL);
@@ -265,7 +280,7 @@ void dt_thread_table_store(struct dt_session *s)
 	for (size_t i = 0; i < s->thread_room; i++) {
 		const struct dt_thread_entry *t = &s->thread[i];
 
-		if (!t->tid || !t->recorded)
+		if (!t->tid || !(t->recorded || t->met))
 			continue;
 		dt_store_thread(s->store, t->tid, t->pid, t->name, NULL);
 		if (t->tid >= DT_AGAIN)

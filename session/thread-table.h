@@ -50,5 +50,8 @@ void dt_thread_table_name(uint32_t number, char *name, size_t size);
 
 /* Writes the thread of a record to the file, unless that has been done. With the lock. */
 void dt_thread_table_new(struct dt_session *s, const struct dt_record *r);
+/* The same of a record that the kernel has made of its thread: the thread's own first record will
+ * describe it again. */
+void dt_thread_table_met(struct dt_session *s, const struct dt_record *r);
 
 #endif

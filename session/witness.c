@@ -2,6 +2,7 @@
 /* Looks at threads that wait. */
 #include "session/witness.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,7 +25,9 @@
 #define FULL	   4096u      /* so many others come before room is looked for again */
 #define SOON_MS	   1	      /* between rounds while somebody waits who was not looked at */
 #define LATER_MS   5	      /* otherwise: it is only known then that somebody waits */
-#define PATIENCE_S 1	      /* for which the end of the session waits for a look to end */
+#define QUIET_MS   50	      /* where nobody has asked for switches, and none came for so long: */
+#define QUIET_NS   1000000000
+#define PATIENCE_S 1 /* for which the end of the session waits for a look to end */
 
 struct waiting {
 	uint32_t tid;	     /* 0: the place is free */
@@ -35,12 +38,14 @@ struct waiting {
 struct dt_witness {
 	struct dt_session *session;
 	pthread_t looker;
+	pthread_cond_t stopped; /* told of `stop' */
 	pthread_mutex_t lock; /* guards what follows; nobody takes the session's while it is held */
 	struct waiting *thread; /* open addressing by tid */
 	size_t threads, room;
-	uint32_t full; /* threads that there was no room for since somebody was last forgotten */
-	bool soon;     /* somebody waits who has not been looked at */
-	bool stop;     /* the session ends: it may have gone when a look is over */
+	uint64_t noted; /* the tick at which switches came last */
+	uint32_t full;	/* threads that there was no room for since somebody was last forgotten */
+	bool soon;	/* somebody waits who has not been looked at */
+	bool stop;	/* the session ends: it may have gone when a look is over */
 	/* the looker's own */
 	struct dt_blocked blocked;
 	uint64_t second; /* ticks at which the present second began */
@@ -128,8 +133,10 @@ void dt_witness_records(struct dt_witness *w, const struct dt_record *r, size_t 
 {
 	pthread_mutex_lock(&w->lock);
 	for (size_t i = 0; i < n; i++)
-		if (r[i].kind == DT_SWITCH)
+		if (r[i].kind == DT_SWITCH) {
+			w->noted = dt_ticks();
 			note(w, &r[i]);
+		}
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -214,12 +221,14 @@ static unsigned find_due(struct dt_witness *w, struct waiting *due)
 
 int dt_witness_patience(struct dt_witness *w)
 {
-	bool soon;
+	bool soon, quiet;
 
 	pthread_mutex_lock(&w->lock);
 	soon = w->soon;
+	quiet = w->session->options.switches_unasked &&
+		dt_ticks() - w->noted > ticks_of(w, QUIET_NS);
 	pthread_mutex_unlock(&w->lock);
-	return soon ? SOON_MS : LATER_MS;
+	return soon ? SOON_MS : quiet ? QUIET_MS : LATER_MS;
 }
 
 /* Has a thread looked at again at `next', if it is still in the same wait. */
@@ -232,6 +241,25 @@ static void set_next(struct dt_witness *w, const struct waiting *due, uint64_t n
 	if (t->tid && t->left == due->left)
 		t->next = next;
 	pthread_mutex_unlock(&w->lock);
+}
+
+/* Waits for so long, or until the session ends: then true. */
+static bool rest(struct dt_witness *w, int ms)
+{
+	struct timespec until;
+	int rc = 0;
+	bool stop;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += ms * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&w->lock);
+	while (!w->stop && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&w->stopped, &w->lock, &until);
+	stop = w->stop;
+	pthread_mutex_unlock(&w->lock);
+	return stop;
 }
 
 static void *look(void *witness)
@@ -254,7 +282,7 @@ static void *look(void *witness)
 			set_next(w, &due[i], next);
 		}
 		if (!stop)
-			usleep(1000u * (unsigned)dt_witness_patience(w));
+			stop = rest(w, dt_witness_patience(w));
 	}
 	return NULL;
 }
@@ -264,13 +292,19 @@ static void *look(void *witness)
 struct dt_witness *dt_witness_new(struct dt_session *s)
 {
 	struct dt_witness *w = calloc(1, sizeof(*w));
+	pthread_condattr_t clock;
 	sigset_t all, before;
 	int rc;
 
 	if (!w)
 		return NULL;
 	w->session = s;
+	w->noted = dt_ticks();
 	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->stopped, &clock);
+	pthread_condattr_destroy(&clock);
 	/* signals are for the other threads */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -291,6 +325,7 @@ void dt_witness_free(struct dt_witness *w)
 		return;
 	pthread_mutex_lock(&w->lock);
 	w->stop = true;
+	pthread_cond_signal(&w->stopped);
 	pthread_mutex_unlock(&w->lock);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += PATIENCE_S;

@@ -85,9 +85,16 @@ static int take(void *ctx, const struct dt_lost *lost)
 	return lost->switches ? dt_lost_switches_add(ctx, lost->begin, lost->end) : 0;
 }
 
+int dt_lost_switches_end(struct dt_lost_switches *l, const struct dt_reader *r)
+{
+	const char *until = dt_reader_meta(r, "switches.until");
+
+	return until ? dt_lost_switches_add(l, strtoull(until, NULL, 10), UINT64_MAX) : 0;
+}
+
 int dt_lost_switches_load(struct dt_lost_switches *l, struct dt_reader *r)
 {
-	return dt_reader_losses(r, take, l);
+	return dt_lost_switches_end(l, r) ? -1 : dt_reader_losses(r, take, l);
 }
 
 void dt_lost_switches_free(struct dt_lost_switches *l)

@@ -22,6 +22,9 @@ struct dt_lost_switches {
 
 /* Reads them from a trace. Returns 0, or -1: there is no memory, or the file can not be read. */
 int dt_lost_switches_load(struct dt_lost_switches *l, struct dt_reader *r);
+/* Adds the time from which on there are none any more, as the file says; for who adds the losses by
+ * itself. -1: out of memory. */
+int dt_lost_switches_end(struct dt_lost_switches *l, const struct dt_reader *r);
 /* Adds a time; end 0: until the end. Returns 0, or -1 without memory. */
 int dt_lost_switches_add(struct dt_lost_switches *l, uint64_t begin, uint64_t end);
 void dt_lost_switches_free(struct dt_lost_switches *l);

@@ -20,6 +20,8 @@ export DEVTRACE_ROOT=$PWD
 # memos (symbols/memo.h) of this run: what the tests say is not to hang on what others have left
 export DEVTRACE_MEMOS=$PWD/build/memos
 rm -rf "$DEVTRACE_MEMOS"
+# context switches only where a test asks for them: what calls waited is what else the machine did; cases/unasked.bats has them
+export DEVTRACE_SWITCHES=${DEVTRACE_SWITCHES-no}
 # Debian's Python first: another one's wrapper takes half a second to find it
 export PATH=/usr/bin:/bin:$PATH
 # undefined behaviour traps (Makefile): says where

@@ -2,6 +2,9 @@
 # Every trace that a test leaves is checked behind it, in its own folder and, if it is newer than the test before,
 # in those of its file. A test that damages one, or makes up what can not have been, says so: unsound NAME...
 
+# context switches only where a test asks for them: what calls waited is what else the machine did; unasked.bats has them
+export DEVTRACE_SWITCHES=${DEVTRACE_SWITCHES-no}
+
 unsound() {
 	printf '%s\n' "$@" >>"$BATS_FILE_TMPDIR/unsound.$BATS_TEST_NUMBER"
 }

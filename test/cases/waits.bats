@@ -63,7 +63,7 @@ setup() {
 	stolen >"$dir/stolen"
 	"$dt" record --switches -o "$dir/m.db" "$dir/mix" >"$dir/said"
 	stolen >>"$dir/stolen"
-	"$dt" record -o "$dir/none.db" "$dir/fib" >"$dir/none" || true
+	"$dt" record --no-switches -o "$dir/none.db" "$dir/fib" >"$dir/none" || true
 }
 
 @test "waits: report's cpu and wait are what the program's own clocks say" {

@@ -26,6 +26,8 @@ sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 import traces  # noqa: E402
 
+# what calls waited is what else the machine did
+os.environ['DEVTRACE_SWITCHES'] = 'no'
 BUILD = os.environ.get('DEVTRACE_BUILD') or os.path.join(HERE, '..', '..', 'build')
 DEVTRACE = os.path.abspath(os.path.join(BUILD, 'devtrace'))
 TOOLS = os.path.abspath(os.path.join(HERE, '..', '..', 'build', 'test', 'tool'))

@@ -21,8 +21,9 @@ static int open_one(void **state)
 	struct dt_error e = {""};
 	uint64_t ticks;
 
-	w = dt_switches_open(2, false, &e);
+	w = dt_switches_open(2, DT_SWITCHES_ASKED, &e);
 	assert_non_null(w);
+	assert_int_equal(dt_switches_ready(w, &e), 0);
 	w->core[1].page = mmap(NULL, w->core[1].size + PAGE, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(w->core[1].page, MAP_FAILED);
@@ -250,6 +251,107 @@ static void test_late_and_losses(void **state)
 	assert_int_equal(s[3].lost, 5);
 }
 
+/* ---- those that nobody has asked for */
+
+static int open_cheap(void **state)
+{
+	open_one(state);
+	w->how = DT_SWITCHES_CHEAP;
+	dt_switches_begin(w, 1);
+	return 0;
+}
+
+static bool is_over(uint64_t *ticks)
+{
+	return dt_switches_over(w, ticks) != NULL;
+}
+
+/* At a rate that may be: so many in each ms, looked at in each. */
+static void test_cheap_rate(void **state)
+{
+	uint64_t ticks;
+
+	for (unsigned ms = 0; ms < 100; ms++) {
+		for (unsigned i = 0; i < CHEAP_RATE / 1000; i++)
+			tell_switch(70, i & 1 ? PERF_RECORD_MISC_SWITCH_OUT : 0);
+		dt_switches_keep(w);
+		usleep(1000);
+	}
+	assert_false(is_over(&ticks));
+	assert_int_equal(ticks, 0);
+	take(~0ull, CHEAP_RATE / 10, 0);
+}
+
+/* A burst may be as long as it may, and then one more is too many: what has come until then is
+ * there, and nothing comes any more. */
+static void test_cheap_burst(void **state)
+{
+	uint64_t ticks, before = dt_ticks();
+
+	for (unsigned i = 0; i < CHEAP_BURST; i++) {
+		tell_switch(70, i & 1 ? PERF_RECORD_MISC_SWITCH_OUT : 0);
+		if (i % 1000 == 999) {
+			/* as if no time had passed */
+			w->core[1].looked = dt_ticks();
+			dt_switches_keep(w);
+			assert_false(is_over(&ticks));
+		}
+	}
+	for (unsigned i = 0; i < 2000; i++)
+		tell_switch(70, i & 1 ? PERF_RECORD_MISC_SWITCH_OUT : 0);
+	w->core[1].looked = dt_ticks();
+	dt_switches_keep(w);
+	assert_true(is_over(&ticks));
+	assert_true(ticks > before && ticks <= dt_ticks());
+	assert_non_null(strstr(dt_switches_over(w, &ticks), "so often"));
+	assert_null(w->core[1].page);
+	take(~0ull, CHEAP_BURST + 2000, 0);
+	take(~0ull, 0, 0);
+}
+
+/* Before there are records of others only what a core does now is kept; then it is given out, with
+ * the time of the first of these. */
+static void test_cheap_begin(void **state)
+{
+	const struct dt_switch *s;
+	uint64_t ticks, records, dropped;
+
+	w->begun = false;
+	for (unsigned i = 0; i < 101; i++)
+		tell_switch(70 + i % 2, i & 1 ? PERF_RECORD_MISC_SWITCH_OUT : 0);
+	take(~0ull, 0, 0);
+	dt_switches_written(w, 1, &records, &dropped);
+	assert_int_equal(records, 0);
+	ticks = dt_ticks();
+	dt_switches_begin(w, ticks);
+	s = take(~0ull, 1, 0);
+	assert_int_equal(s[0].record.tid, 70);
+	assert_int_equal(s[0].record.ticks, ticks);
+	dt_switches_written(w, 1, &records, &dropped);
+	assert_int_equal(records, 1);
+	tell_switch(70, PERF_RECORD_MISC_SWITCH_OUT);
+	take(~0ull, 1, 0);
+	dt_switches_written(w, 1, &records, &dropped);
+	assert_int_equal(records, 2);
+}
+
+/* A loss is their end, at what came before it: it is not counted as lost records. */
+static void test_cheap_loss(void **state)
+{
+	const struct dt_switch *s;
+	uint64_t ticks;
+
+	tell_switch(70, 0);
+	tell_switch(70, PERF_RECORD_MISC_SWITCH_OUT);
+	tell_lost(5);
+	tell_switch(80, 0);
+	s = take(~0ull, 2, 0);
+	assert_true(is_over(&ticks));
+	assert_int_equal(ticks, s[1].record.ticks);
+	assert_int_equal(w->core[1].dropped, 0);
+	assert_non_null(strstr(dt_switches_over(w, &ticks), "faster than"));
+}
+
 /* There is an event for each thread on each core: as many files as there may be. */
 static void test_files(void **state)
 {
@@ -260,7 +362,7 @@ static void test_files(void **state)
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	few = (struct rlimit){64, before.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-	other = dt_switches_open(1, true, &e);
+	other = dt_switches_open(1, DT_SWITCHES_OTHERS, &e);
 	assert_non_null(other);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	assert_int_equal(limit.rlim_cur, before.rlim_max);
@@ -268,14 +370,16 @@ static void test_files(void **state)
 	setrlimit(RLIMIT_NOFILE, &before);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_one, close_one)
+#define TEST(name)  cmocka_unit_test_setup_teardown(name, open_one, close_one)
+#define CHEAP(name) cmocka_unit_test_setup_teardown(name, open_cheap, close_one)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_switches),	    TEST(test_losses), TEST(test_until),
-		TEST(test_wrapping),	    TEST(test_kept),   TEST(test_rundown),
-		TEST(test_late_and_losses), TEST(test_files),
+		TEST(test_switches),	    TEST(test_losses),	    TEST(test_until),
+		TEST(test_wrapping),	    TEST(test_kept),	    TEST(test_rundown),
+		TEST(test_late_and_losses), TEST(test_files),	    CHEAP(test_cheap_rate),
+		CHEAP(test_cheap_burst),    CHEAP(test_cheap_loss), CHEAP(test_cheap_begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
