@@ -61,7 +61,11 @@ setup() {
 	start_spin
 	"$dt" attach -o attached.db -F turn "$pid" 2>err &
 	controller=$!
-	until [ -s attached.db ]; do sleep 0.1; done
+	# the file is there before its first record
+	until "$dt" cat attached.db 2>/dev/null | grep -q '^E '; do
+		kill -0 "$controller"
+		sleep 0.1
+	done
 	kill -INT "$controller"
 	wait "$controller"
 	row 0 "Ctrl-C"

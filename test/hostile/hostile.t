@@ -12,7 +12,10 @@ seed=${HOSTILE_SEED:-$RANDOM}
 SHARE=${SHARE:-1}
 . "$root/test/share.bash"
 dir=$(mktemp -d) && chmod 711 "$dir" || exit 1
-trap 'rm -rf "$dir"' EXIT
+# also what it was doing when it is ended itself
+# shellcheck disable=SC2046 # numbers
+trap 'kill -9 $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT
+trap 'exit 130' INT TERM HUP
 export XDG_RUNTIME_DIR=$dir/run
 mkdir -m 700 "$dir/run"
 n=0
