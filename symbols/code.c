@@ -371,18 +371,33 @@ static void note_length(struct reader *r, uint64_t from, uint64_t to)
 		r->read[r->reads++] = (struct dt_code_stretch){from, to};
 }
 
-/* Lets nothing be changed of what the program reads. When all functions are decoded. */
+static int by_begin(const void *a, const void *b)
+{
+	const struct dt_code_stretch *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Lets nothing be changed of what the program reads. When all functions are decoded. A file can
+ * have many stretches that lie on each other: each byte and function is looked at once. */
 static void keep_read(struct reader *r)
 {
+	const struct dt_code *c = r->c;
+	uint64_t done = 0; /* all before it have been marked */
+	size_t k = 0;
+
+	if (r->reads)
+		qsort(r->read, r->reads, sizeof(*r->read), by_begin);
 	for (size_t i = 0; i < r->reads; i++) {
 		const struct dt_code_stretch *s = &r->read[i];
-		const struct dt_code_region *region = dt_code_text_at(r->c, s->from);
+		const struct dt_code_region *region = dt_code_text_at(c, s->from);
 
-		for (uint64_t at = s->from; at < s->to; at++)
-			region->mark[at - region->low] |= DT_CODE_READ;
-		for (size_t k = 0; k < r->c->functions; k++)
-			if (r->c->function[k].start < s->to && r->c->function[k].end > s->from)
-				dt_code_set_trouble(&r->c->function[k], DT_TROUBLE_READ, s->from);
+		for (done = done > s->from ? done : s->from; done < s->to; done++)
+			region->mark[done - region->low] |= DT_CODE_READ;
+		while (k < c->functions && c->function[k].end <= s->from)
+			k++;
+		for (; k < c->functions && c->function[k].start < s->to; k++)
+			dt_code_set_trouble(&c->function[k], DT_TROUBLE_READ, s->from);
 	}
 }
 

@@ -377,3 +377,16 @@ equal_records() {
 		[ "$(devtrace sql -n $t.db "SELECT sum(end - begin) FROM calls")" = "$(devtrace sql -n $t.db "SELECT sum(end_ticks - begin_ticks) FROM calls")" ]
 	done
 }
+
+@test "hostile files: code that a program reads 50,000 times over costs no more than the file is long" {
+	python3 - >many.S <<-'P'
+		print('.hidden f\n.globl f\n.type f, @function\nf:')
+		for i in range(50000):
+		    print('leaq f(%rip), %rsi\nleaq e+1(%rip), %rdx\nsubq %rsi, %rdx')
+		print('e: ret\n.size f, . - f\nret')
+	P
+	gcc -shared -nostdlib -o many.so many.S
+	run bash -c "ulimit -t $(cost); exec timeout 100 devtrace list -v ./many.so"
+	[ "$status" = 0 ]
+	[[ $output = *"many.so:f"*"reads it as data"* ]]
+}
