@@ -116,8 +116,9 @@ struct dt_thread_entry {
 	uint32_t domains;  /* bit n: it has been in the domain with that number */
 	bool recorded;	   /* it has been described in the trace file, if there is one */
 	char name[16];	   /* as it was described; "": not known */
-	uint64_t unlisted; /* the first thread of a process that is in no list, as a child that has
-			      its maker's memory: ticks of its first record; 0: it is not such */
+	uint64_t unlisted; /* the first thread of a process that is no target, as a child of vfork,
+			      which has its maker's memory: ticks of its first record; 0: it is
+			      not such */
 	bool met;	   /* it has been described, and has no records of its own yet */
 };
 

@@ -168,8 +168,8 @@ static void read_name(struct dt_session *s, uint32_t tid, uint32_t pid, char *na
 		name[0] = '\0';
 }
 
-/* Notes of a process that is in no list, as a child that has its maker's memory, or was never met,
- * who has made it: while it lives it can be asked, and one of libc's told it at its birth. */
+/* Notes who has made a process that has records and is no target, as a child of vfork: /proc says
+ * it while the process lives, and a child that libc has made has told it at its birth. */
 static void note_unlisted(struct dt_session *s, const struct dt_record *r)
 {
 	uint32_t number = dt_lives_number(s, r->tid);

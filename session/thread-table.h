@@ -41,8 +41,9 @@ void dt_thread_table_join(struct dt_session *s, const struct dt_domain *d, uint3
 
 /* Writes all threads that are known to a store that is new. With the lock. */
 void dt_thread_table_store(struct dt_session *s);
-/* Writes of the processes that have records and were in no list who has made them, and that they
- * were as these, as far as it is known. At the end; with the lock. */
+/* Writes a row of table process for each process that has records and was no target, with its
+ * maker, whose program and command line it is given; not where its maker is not known. To be called
+ * once, at the session's end. With the lock. */
 void dt_thread_table_store_unlisted(struct dt_session *s);
 
 /* Reads the name of the thread with that number of ours from /proc; "": it has gone. */
