@@ -60,7 +60,8 @@
 	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"                 \
 	"                             drop (keep the oldest), overwrite (keep the newest)\n"                \
 	"  -b, --buffer=SIZE          of the ring of each core, a power of two (4M)\n"                      \
-	"      --recorder-threads=N   that may compress records at a time, 1 to 64 (1)\n"                   \
+	"      --recorder-threads=N   that may compress records at a time, 1 to 64 (2, or\n"                \
+	"                             1 where devtrace may use one core only)\n"                            \
 	"  -s, --session=NAME         what the session is called (its process id)\n"                        \
 	"  -k, --kernel[=PATTERN]     record too what they do in the kernel: functions that match\n"        \
 	"                             (system calls, vfs_*), by devtrace.ko or, where that is\n"            \

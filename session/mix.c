@@ -29,6 +29,7 @@ void dt_mix_free(struct dt_mix *m)
 	free(m->timed);
 	free(m->mixed);
 	free(m->gap);
+	free(m->change);
 }
 
 static struct dt_record *room(struct dt_record **p, size_t *room, size_t n)
@@ -89,6 +90,22 @@ static int add_gap(struct dt_mix *m, uint64_t lost, uint64_t begin, enum dt_mix_
 	return 0;
 }
 
+/* Remembers that the next record of the mix is a context switch. */
+static int add_change(struct dt_mix *m)
+{
+	if (m->changes == m->change_room) {
+		size_t room = m->change_room ? 2 * m->change_room : 64;
+		size_t *more = realloc(m->change, room * sizeof(*more));
+
+		if (!more)
+			return -1;
+		m->change = more;
+		m->change_room = room;
+	}
+	m->change[m->changes++] = m->n;
+	return 0;
+}
+
 /* Finds out the time of the next record of a source. */
 static void look(struct head *h, enum dt_mix_source source, int64_t ahead)
 {
@@ -128,6 +145,8 @@ static int put(struct dt_mix *m, struct dt_session *s, struct dt_mix_core *c, st
 	if (c->source[source].lost &&
 	    add_gap(m, c->source[source].lost, c->source[source].last, source))
 		return -1;
+	if (out->kind == DT_SWITCH && add_change(m))
+		return -1;
 	c->source[source].lost = 0;
 	c->source[source].last = out->ticks;
 	if (out->ticks > c->last)
@@ -135,6 +154,30 @@ static int put(struct dt_mix *m, struct dt_session *s, struct dt_mix_core *c, st
 	h->at++;
 	m->n++;
 	return 0;
+}
+
+/*
+ * Appends the ring's records that come before the next one of the other sources: there are some
+ * hundred for each of theirs, so these are moved together. The first of them, before which some may
+ * be missing, has been put.
+ */
+static void put_run(struct dt_mix *m, struct dt_mix_core *c, struct head *head)
+{
+	struct head *h = &head[DT_MIX_RING];
+	uint64_t until = head[DT_MIX_SWITCHES].ticks;
+	size_t to = h->at;
+
+	if (head[DT_MIX_KERNEL].ticks < until)
+		until = head[DT_MIX_KERNEL].ticks;
+	for (; to < h->n && h->record[to].ticks <= until; to++)
+		if (h->record[to].ticks > c->last)
+			c->last = h->record[to].ticks;
+	if (to == h->at)
+		return;
+	memcpy(m->mixed + m->n, h->record + h->at, (to - h->at) * sizeof(*m->mixed));
+	c->source[DT_MIX_RING].last = h->record[to - 1].ticks;
+	m->n += to - h->at;
+	h->at = to;
 }
 
 static int mix(struct dt_mix *m, struct dt_session *s, struct dt_mix_core *c, struct head *head,
@@ -152,6 +195,8 @@ static int mix(struct dt_mix *m, struct dt_session *s, struct dt_mix_core *c, st
 			return 0;
 		if (put(m, s, c, &head[first], first))
 			return -1;
+		if (first == DT_MIX_RING)
+			put_run(m, c, head);
 		look(&head[first], first, ahead);
 	}
 }
@@ -191,7 +236,7 @@ int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct
 	int64_t ahead = ahead_of(m, s, i), kernel_ahead;
 	uint64_t until, missing = 0;
 
-	m->n = m->gaps = 0;
+	m->n = m->gaps = m->changes = 0;
 	m->lost = lost;
 	c->source[DT_MIX_RING].lost += lost;
 	m->kernel_switches = s->options.wakers;

@@ -52,6 +52,8 @@ struct dt_mix {
 	size_t n;
 	struct dt_mix_gap *gap; /* in ascending order */
 	size_t gaps, gap_room;
+	size_t *change; /* where the context switches are among the records, in ascending order */
+	size_t changes, change_room;
 	uint64_t lost;			/* records that the sources reported lost in this take */
 	uint64_t kernel_n, kernel_lost; /* of the kernel's device, since the beginning */
 	bool kernel_switches;		/* switches are among its records */

@@ -1,10 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/opening.h"
 
+#include <sched.h>
 #include <signal.h>
 
 #include "session/describe.h"
 #include "session/state.h"
+
+/*
+ * Returns how many threads compress records. Compressing is a quarter to a half of what the
+ * recorder does, so two are what helps; the second one begins when a chunk is full and ends when it
+ * has had nothing to do for a second.
+ */
+static unsigned compressors(const struct dt_options *o)
+{
+	cpu_set_t mine;
+
+	if (o->recorder_threads)
+		return o->recorder_threads;
+	/* it fails where there are more cores than fit in */
+	return sched_getaffinity(0, sizeof(mine), &mine) == 0 && CPU_COUNT(&mine) == 1 ? 1 : 2;
+}
 
 static void *make(void *opening)
 {
@@ -12,7 +28,7 @@ static void *make(void *opening)
 	const struct dt_options *o = &m->session->options;
 
 	m->store = dt_store_create_late(o->output, o->keep_old, dt_describe, m->session, &m->error);
-	if (m->store && dt_store_threads(m->store, o->recorder_threads, &m->error) < 0) {
+	if (m->store && dt_store_threads(m->store, compressors(o), &m->error) < 0) {
 		dt_store_discard(m->store);
 		m->store = NULL;
 	}

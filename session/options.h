@@ -23,7 +23,7 @@
 struct dt_options {
 	enum dt_policy policy;
 	uint64_t ring_size;	    /* bytes per core; 0: the default */
-	unsigned recorder_threads;  /* that take, encode and compress; 0: the default, 1 */
+	unsigned recorder_threads;  /* that may compress; 0: two, or one on one core */
 	const char *output;	    /* the trace file; NULL: records go to the log only */
 	bool keep_old;		    /* rename a trace that is there to output.old */
 	bool passing;		    /* it is read once and removed: it need not be on the disk */

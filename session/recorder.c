@@ -309,8 +309,8 @@ static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigne
 		dt_wakers_take(s, k->wakers, (struct dt_record *)m->record, m->n);
 	if (s->throttle)
 		dt_throttle_count(s, m->record, m->n);
-	if (k->witness)
-		dt_witness_records(k->witness, m->record, m->n);
+	for (size_t i = 0; k->witness && i < m->changes; i++)
+		dt_witness_records(k->witness, &m->record[m->change[i]], 1);
 	if (s->sieve)
 		/* the ring's reader keeps its records until the next time it takes some */
 		rc = dt_sieve_take(s->sieve, ring, core, m,

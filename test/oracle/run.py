@@ -576,6 +576,9 @@ def one(seed, args, stats):
                 # the same random numbers are not needed: each combination has its own
                 continue
             r = Run(program, d, how, args.devtrace, random.Random(seed * 1000 + k))
+            # of its own, so that what a seed meant before this was asked is what it means now
+            switches = random.Random(f'switches {seed} {k}').choice(['yes', 'no'])
+            os.environ['DEVTRACE_SWITCHES'] = switches  # recorded though nobody asked for them
             wrong = []
             try:
                 got = r.traced()
@@ -593,7 +596,7 @@ def one(seed, args, stats):
             stats[4] += r.before is not None
             if args.verbose or wrong:
                 print(f'{"FAILED" if wrong else "ok"} seed {seed} combination {k}: {r.how}; {r.told}; {" ".join(r.script)}; '
-                      f'pieces {" ".join(program.chosen)}')
+                      f'switches {switches}; pieces {" ".join(program.chosen)}')
                 for w in wrong[:8]:
                     print('    ' + w)
                 if len(wrong) > 8:
