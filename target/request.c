@@ -55,12 +55,14 @@ static struct dt_request *find_request(bool wait)
 }
 
 #define PATIENCE 60 /* rounds of 50 ms */
+#define A_SECOND 20 /* rounds */
 
 /*
  * Sends a message to the controller. With wait, it returns when the controller has dealt with that,
  * or has gone, however long it takes: planning a library of a hundred thousand functions takes
  * seconds, and what ran meanwhile would not be recorded. A process that wants nothing recorded
- * waits three seconds at most.
+ * waits three seconds at most. Signals wait, too, a second at most: this time is said to be
+ * devtrace's, so nothing of the program's may run in it (wait_for_room() of ring.c).
  */
 static void post(uint32_t kind, bool wait, uint64_t path, int dirfd)
 {
@@ -70,7 +72,7 @@ static void post(uint32_t kind, bool wait, uint64_t path, int dirfd)
 						    : DT_HELD_EXEC;
 	struct dt_since since = {0, 0};
 	struct dt_request *q;
-	uint64_t fs;
+	uint64_t fs, signals;
 	bool timed;
 
 	if (dt_controller_is_gone() || !dt_controller_follows())
@@ -80,11 +82,15 @@ static void post(uint32_t kind, bool wait, uint64_t path, int dirfd)
 		return;
 	}
 	timed = dt_clock_is_allowed();
+	if (wait)
+		dt_signals_block(&signals);
 	if (timed)
 		since = dt_since_now();
 	q = find_request(wait);
 	if (!q) {
 		dt_bell_ring();
+		if (wait)
+			dt_signals_restore(&signals);
 		return;
 	}
 	q->kind = kind;
@@ -110,11 +116,16 @@ static void post(uint32_t kind, bool wait, uint64_t path, int dirfd)
 			break;
 		if (rounds >= PATIENCE && __atomic_load_n(&kept_block.opted_out, __ATOMIC_ACQUIRE))
 			break;
+		if (rounds % A_SECOND == A_SECOND - 1) { /* one that ends the program must come */
+			dt_signals_restore(&signals);
+			dt_signals_block(&signals);
+		}
 		dt_futex_wait(&q->state, state, 50 * DT_MS);
 	}
 	if (timed)
 		dt_held_tell(q->tid | kept_block.tag, &since, why);
 	__atomic_store_n(&q->state, DT_REQUEST_FREE, __ATOMIC_RELEASE);
+	dt_signals_restore(&signals);
 }
 
 static void tell_of(uint32_t kind, bool wait, uint64_t path, int dirfd)

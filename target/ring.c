@@ -46,7 +46,23 @@ struct dt_ring *dt_shared_ring(void)
 	return dt_ring_at(&session, blob.stride, (unsigned)blob.cores);
 }
 
-/* Waits for room at pos in the ring, for a short time at most. */
+/* Looks whether this thread still has to wait for room at pos. */
+static bool is_waiting(struct dt_ring *r, uint64_t pos)
+{
+	return pos >= __atomic_load_n(&r->hard, __ATOMIC_SEQ_CST) &&
+	       __atomic_load_n(&session.state, __ATOMIC_ACQUIRE) == DT_RECORDING &&
+	       !__atomic_load_n(&kept_block.opted_out, __ATOMIC_ACQUIRE) &&
+	       !dt_controller_is_gone();
+}
+
+#define ROOM_ROUNDS 50 /* of 20 ms: so long signals wait */
+
+/*
+ * Waits for room at pos in the ring, for a second at most, without signals: a handler of the
+ * program's would run in time that is said to be devtrace's; and it would wait, too, for the next
+ * signal to interrupt it, until there is no stack left. After a second they come through, one that
+ * is to end the program among them.
+ */
 static void wait_for_room(struct dt_ring *r, uint64_t pos)
 {
 	uint32_t wake;
@@ -58,22 +74,46 @@ static void wait_for_room(struct dt_ring *r, uint64_t pos)
 			dt_cpu_pause();
 		return;
 	}
-	wake = __atomic_load_n(&r->wake, __ATOMIC_ACQUIRE);
-	__atomic_add_fetch(&r->waiters, 1, __ATOMIC_SEQ_CST);
-	/* pairs with the controller, which writes hard and limit, adds 1 to wake, then reads
-	 * waiters */
-	if (pos >= __atomic_load_n(&r->hard, __ATOMIC_SEQ_CST)) {
-		dt_bell_ring();
-		dt_futex_wait(&r->wake, wake, 20 * DT_MS);
+	for (int i = 0; i < ROOM_ROUNDS && is_waiting(r, pos); i++) {
+		wake = __atomic_load_n(&r->wake, __ATOMIC_ACQUIRE);
+		__atomic_add_fetch(&r->waiters, 1, __ATOMIC_SEQ_CST);
+		/* pairs with the controller, which writes hard and limit, adds 1 to wake, then
+		 * reads waiters */
+		if (pos >= __atomic_load_n(&r->hard, __ATOMIC_SEQ_CST)) {
+			dt_bell_ring();
+			dt_futex_wait(&r->wake, wake, 20 * DT_MS);
+		}
+		__atomic_sub_fetch(&r->waiters, 1, __ATOMIC_SEQ_CST);
 	}
-	__atomic_sub_fetch(&r->waiters, 1, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * Waits for room at pos, or only wakes the reader, and tells how long that took; no handler runs in
+ * that time. Of the shared ring the record has the thread's id: the thread block may be another
+ * thread's, or not there (append() of append.c).
+ */
+static void hold(struct dt_ring *r, uint64_t pos, const struct dt_record *rec, bool full)
+{
+	bool blocks = !dt_is_confined();
+	struct dt_since since;
+	uint64_t signals;
+
+	if (blocks)
+		dt_signals_block(&signals);
+	since = dt_since_now();
+	if (full)
+		wait_for_room(r, pos);
+	else
+		dt_bell_ring();
+	dt_held_tell(r == dt_shared_ring() ? rec->tid : dt_own_thread_id(), &since, DT_HELD_ROOM);
+	if (blocks)
+		dt_signals_restore(&signals);
 }
 
 bool dt_ring_make_room(struct dt_ring *r, uint64_t pos, const struct dt_record *rec)
 {
 	uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 	uint64_t hard = __atomic_load_n(&r->hard, __ATOMIC_ACQUIRE);
-	struct dt_since since;
 
 	if (pos < limit && pos < hard) /* recording may be set to freeze after the hard limit */
 		return true;
@@ -86,7 +126,6 @@ bool dt_ring_make_room(struct dt_ring *r, uint64_t pos, const struct dt_record *
 	 */
 	if (!limit && r != dt_shared_ring() && __atomic_load_n(&session.careful, __ATOMIC_ACQUIRE))
 		return true;
-	since = dt_since_now();
 	if (pos < hard) {
 		/* the place where recording freezes is not moved to make room */
 		if (r == dt_shared_ring() && (limit & DT_FROZEN))
@@ -103,7 +142,7 @@ bool dt_ring_make_room(struct dt_ring *r, uint64_t pos, const struct dt_record *
 						    __ATOMIC_RELAXED);
 			return true;
 		}
-		dt_bell_ring();
+		hold(r, pos, rec, false);
 	} else if (session.policy != DT_WAIT || dt_controller_is_gone()) {
 		if (!count_lost(r, hard))
 			return true;
@@ -113,10 +152,8 @@ bool dt_ring_make_room(struct dt_ring *r, uint64_t pos, const struct dt_record *
 			__atomic_add_fetch(&r->lost_out, 1, __ATOMIC_RELAXED);
 		return false;
 	} else {
-		wait_for_room(r, pos);
+		hold(r, pos, rec, true);
 	}
-	/* of the shared ring: the thread block may be another thread's, or not there (append()) */
-	dt_held_tell(r == dt_shared_ring() ? rec->tid : dt_own_thread_id(), &since, DT_HELD_ROOM);
 	return true;
 }
 

@@ -45,6 +45,49 @@ setup_file() {
 		}
 	C
 	gcc -O0 -g -B"$root/build/lib" -o "$dir/load" "$dir/load.c"
+	cat >"$dir/alarms.c" <<-'C'
+		#include <dlfcn.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/time.h>
+		#include <time.h>
+		static volatile int n;
+		static int microseconds;
+		static long now(clockid_t clock)
+		{
+			struct timespec t;
+			clock_gettime(clock, &t);
+			return t.tv_sec * 1000000000 + t.tv_nsec;
+		}
+		__attribute__((noinline)) void tick(int s)
+		{
+			for (long end = now(CLOCK_THREAD_CPUTIME_ID) + microseconds * 1000L; now(CLOCK_THREAD_CPUTIME_ID) < end;)
+				;
+			n += s;
+		}
+		__attribute__((noinline)) int leaf(int i) { return n + i; }
+		/* alarms EVERY-MICROSECONDS THAT-LAST-SO-MANY SECONDS [LIBRARY] */
+		int main(int argc, char **argv)
+		{
+			struct sigaction a = {.sa_handler = tick, .sa_flags = SA_NODEFER | SA_RESTART};
+			int every = atoi(argv[1]);
+			long end;
+			microseconds = atoi(argv[2]);
+			sigaction(SIGALRM, &a, NULL);
+			setitimer(ITIMER_REAL, &(struct itimerval){{0, every}, {0, every}}, NULL);
+			end = now(CLOCK_MONOTONIC) + atol(argv[3]) * 1000000000;
+			while (now(CLOCK_MONOTONIC) < end) {
+				for (int i = 0; i < (argc > 4 ? 1 : 1000); i++)
+					leaf(i);
+				if (argc > 4)
+					dlclose(dlopen(argv[4], RTLD_NOW));
+			}
+			puts("done");
+			return 0;
+		}
+	C
+	gcc -O1 -g -B"$root/build/lib" -o "$dir/alarms" "$dir/alarms.c"
 	echo 'int f(int x) { return x + 1; }' >"$dir/lib.c"
 	gcc -O0 -g -shared -fPIC -B"$root/build/lib" -o "$dir/lib.so" "$dir/lib.c"
 }
@@ -305,4 +348,43 @@ makes_large_pages() {
 			END { exit bad || NR != 3 }' "$f"
 	done
 	while "$dt" ctl -s "touch-$$" >/dev/null 2>&1; do sleep 0.02; done
+}
+
+# stopped PROGRAM...: recorded by a controller that is stopped for 1.5 s, a short time after the program has begun
+stopped() {
+	local controller
+	"$dt" record -F alarms:tick -F alarms:leaf -F lib.so:f -b 64K -o "$dir/a.db" "$dir/alarms" "$@" >"$dir/out" &
+	controller=$!
+	sleep 0.5
+	kill -STOP "$controller"
+	sleep 1.5
+	kill -CONT "$controller"
+	wait "$controller"
+}
+
+# A handler that is recorded waits, too: one in the other, each with its frame on the stack, until that is full.
+@test "signals that come while there is no room wait, and do not pile up on the stack" {
+	stopped 100 0 3
+	[ "$(cat "$dir/out")" = done ]
+	[ "$(sql "$dir/a.db" "SELECT max(depth) < 10 FROM calls WHERE function = 'tick'")" = 1 ]
+	"$dt" check -q "$dir/a.db"
+}
+
+@test "what a signal's handler does is in no wait" {
+	stopped 20000 5000 3
+	[ "$(cat "$dir/out")" = done ]
+	# one thread, which takes 3 s by its own clock
+	[ "$(sql "$dir/a.db" "SELECT sum(duration) BETWEEN 1e9 AND 3e9 FROM held WHERE why = 'room'")" = 1 ]
+	[ "$(sql "$dir/a.db" "SELECT count(*) > 20 FROM calls WHERE function = 'tick'")" = 1 ]
+	[ "$(sql "$dir/a.db" "SELECT count(*) FROM calls WHERE function = 'tick' AND duration < 4990000")" = 0 ]
+}
+
+@test "nor in a wait for what was loaded" {
+	stopped 20000 5000 3 "$dir/lib.so"
+	[ "$(cat "$dir/out")" = done ]
+	[ "$(sql "$dir/a.db" "SELECT sum(duration) > 1e9 FROM held WHERE why = 'modules'")" = 1 ]
+	# what its one thread did, and what it waited, in the 3 s that it takes by its own clock, and before and after
+	[ "$(sql "$dir/a.db" "SELECT (SELECT sum(duration) FROM held) + (SELECT sum(duration) FROM calls WHERE function = 'tick') < 3.1e9")" = 1 ]
+	[ "$(sql "$dir/a.db" "SELECT count(*) > 20 FROM calls WHERE function = 'tick'")" = 1 ]
+	[ "$(sql "$dir/a.db" "SELECT count(*) FROM calls WHERE function = 'tick' AND duration < 4990000")" = 0 ]
 }
