@@ -492,6 +492,34 @@ watch_waits() {
 	rm -f "$dir"/st.*
 }
 
+# deaf_adds_up: what the calls of the next case say is what the program said of itself
+deaf_adds_up() {
+	python3 - "$dir" <<-'PY'
+		import json, sys
+		d = sys.argv[1]
+		said = {n: (float(c) * 1e6, float(w) * 1e6) for n, c, w in (l.split() for l in open(d + "/said"))}
+		stolen = (int(open(d + "/after").read()) - int(open(d + "/before").read())) * 1e7
+		calls = [json.loads(l) for l in open(d + "/calls")]
+		assert len(calls) == 12 + 10 + 2 + 1, len(calls)
+		assert all(c["timed"] for c in calls)
+		for f, (cpu, wall) in said.items():
+		    mine = [c for c in calls if c["function"] == f]
+		    took, waited, unseen = (sum(c[k] for c in mine) for k in ("duration", "waited", "unseen"))
+		    assert unseen > 20e6, (f, unseen)
+		    room = 0.05 * wall + 5e6 + stolen
+		    assert abs(took - wall) < room, (f, took, wall)
+		    assert waited - room < wall - cpu < waited + unseen + room, (f, waited, unseen, wall - cpu)
+		# before the first loss and after the last, all is known (on a busy machine some are lost early, too)
+		begin, end = (int(t) for t in open(d + "/lost-at").read().split("|"))
+		for c in calls:
+		    if c["end_ticks"] < begin or c["begin_ticks"] > end:
+		        assert c["unseen"] == 0, (c, begin, end)
+		unknown = sum(c["unseen"] > 0 for c in calls)
+		assert sum(l.count("~") == 2 for l in open(d + "/fields")) == unknown
+		assert sum("unseen_ns" in json.loads(l) for l in open(d + "/json")) == unknown
+	PY
+}
+
 @test "waits: where the kernel had no room for switches, what is not known is said, and no time of a call is lost" {
 	cat >"$dir/deaf.c" <<-'C'
 		#define _GNU_SOURCE
@@ -552,52 +580,33 @@ watch_waits() {
 		}
 	C
 	gcc -O1 -g -B"$root/build/lib" -o "$dir/deaf" "$dir/deaf.c" -lpthread
-	stolen >"$dir/before"
-	"$dt" record -S -F main -F compute -F nap -F yields -o "$dir/deaf.db" "$dir/deaf" >"$dir/said" 2>"$dir/errors"
-	stolen >"$dir/after"
-	"$dt" check -q "$dir/deaf.db"
-	sqlite3 "$dir/deaf.db" 'SELECT min(l.begin_ticks), max(l.end_ticks) FROM lost_switches x JOIN loss l USING(core, after)' >"$dir/lost-at"
-	"$dt" sql --json "$dir/deaf.db" "SELECT function, duration, waited, unseen, timed, begin_ticks, end_ticks FROM calls
-		WHERE function IN ('compute', 'nap', 'yields', 'main')" >"$dir/calls"
-	"$dt" calls -O cpu,wait --units ns --no-header "$dir/deaf.db" >"$dir/fields" 2>"$dir/note"
-	"$dt" calls --json "$dir/deaf.db" 2>"$dir/note-json" >"$dir/json"
-	"$dt" report "$dir/deaf.db" >"$dir/report" 2>"$dir/note-report"
-	[ "$(sqlite3 "$dir/deaf.db" 'SELECT count(*) FROM lost_switches')" != 0 ] || skip "too few switches on a machine that is so busy"
-	[ "$(sqlite3 "$dir/deaf.db" 'SELECT sum(l.lost = x.lost) = count(*) FROM lost_switches x JOIN loss l USING(core, after)')" = 1 ]
-	# in a file of before, any loss may be of switches, and of others: then times of those that were on
-	# that core are not known either (yields; main may have been on the other all the time)
-	cp "$dir/deaf.db" "$dir/old.db"
-	sqlite3 "$dir/old.db" 'DROP TABLE lost_switches'
-	"$dt" check -q "$dir/old.db"
-	[ "$("$dt" sql -n "$dir/old.db" "SELECT count(*) FROM calls WHERE function = 'yields' AND NOT timed AND unseen > 0")" = 2 ]
-	rm -f "$dir/old.db"
-	for note in note note-json note-report; do
-		[ "$(grep -c 'context switches were lost in [0-9.]* ms' "$dir/$note")" = 1 ] || { cat "$dir/$note"; false; }
+	# another program may take the core between the program's reading of a clock and its call's end
+	for _ in 1 2 3; do
+		stolen >"$dir/before"
+		"$dt" record -S -F main -F compute -F nap -F yields -o "$dir/deaf.db" "$dir/deaf" >"$dir/said" 2>"$dir/errors"
+		stolen >"$dir/after"
+		"$dt" check -q "$dir/deaf.db"
+		sqlite3 "$dir/deaf.db" 'SELECT min(l.begin_ticks), max(l.end_ticks) FROM lost_switches x JOIN loss l USING(core, after)' >"$dir/lost-at"
+		"$dt" sql --json "$dir/deaf.db" "SELECT function, duration, waited, unseen, timed, begin_ticks, end_ticks FROM calls
+			WHERE function IN ('compute', 'nap', 'yields', 'main')" >"$dir/calls"
+		"$dt" calls -O cpu,wait --units ns --no-header "$dir/deaf.db" >"$dir/fields" 2>"$dir/note"
+		"$dt" calls --json "$dir/deaf.db" 2>"$dir/note-json" >"$dir/json"
+		"$dt" report "$dir/deaf.db" >"$dir/report" 2>"$dir/note-report"
+		[ "$(sqlite3 "$dir/deaf.db" 'SELECT count(*) FROM lost_switches')" != 0 ] || skip "too few switches on a machine that is so busy"
+		[ "$(sqlite3 "$dir/deaf.db" 'SELECT sum(l.lost = x.lost) = count(*) FROM lost_switches x JOIN loss l USING(core, after)')" = 1 ]
+		# in a file of before, any loss may be of switches, and of others: then times of those that were on
+		# that core are not known either (yields; main may have been on the other all the time)
+		cp "$dir/deaf.db" "$dir/old.db"
+		sqlite3 "$dir/old.db" 'DROP TABLE lost_switches'
+		"$dt" check -q "$dir/old.db"
+		[ "$("$dt" sql -n "$dir/old.db" "SELECT count(*) FROM calls WHERE function = 'yields' AND NOT timed AND unseen > 0")" = 2 ]
+		rm -f "$dir/old.db"
+		for note in note note-json note-report; do
+			[ "$(grep -c 'context switches were lost in [0-9.]* ms' "$dir/$note")" = 1 ] || { cat "$dir/$note"; false; }
+		done
+		! deaf_adds_up || return 0
 	done
-	python3 - "$dir" <<-'PY'
-		import json, sys
-		d = sys.argv[1]
-		said = {n: (float(c) * 1e6, float(w) * 1e6) for n, c, w in (l.split() for l in open(d + "/said"))}
-		stolen = (int(open(d + "/after").read()) - int(open(d + "/before").read())) * 1e7
-		calls = [json.loads(l) for l in open(d + "/calls")]
-		assert len(calls) == 12 + 10 + 2 + 1, len(calls)
-		assert all(c["timed"] for c in calls)
-		for f, (cpu, wall) in said.items():
-		    mine = [c for c in calls if c["function"] == f]
-		    took, waited, unseen = (sum(c[k] for c in mine) for k in ("duration", "waited", "unseen"))
-		    assert unseen > 20e6, (f, unseen)
-		    room = 0.05 * wall + 5e6 + stolen
-		    assert abs(took - wall) < room, (f, took, wall)
-		    assert waited - room < wall - cpu < waited + unseen + room, (f, waited, unseen, wall - cpu)
-		# before the first loss and after the last, all is known (on a busy machine some are lost early, too)
-		begin, end = (int(t) for t in open(d + "/lost-at").read().split("|"))
-		for c in calls:
-		    if c["end_ticks"] < begin or c["begin_ticks"] > end:
-		        assert c["unseen"] == 0, (c, begin, end)
-		unknown = sum(c["unseen"] > 0 for c in calls)
-		assert sum(l.count("~") == 2 for l in open(d + "/fields")) == unknown
-		assert sum("unseen_ns" in json.loads(l) for l in open(d + "/json")) == unknown
-	PY
+	false
 }
 
 @test "calls --fields core and module: of a program that says on which core it is, and by nm" {
