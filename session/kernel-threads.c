@@ -91,19 +91,30 @@ static bool store_told(struct dt_session *s, uint32_t process)
 	return any;
 }
 
-/* Notes a process of which the first record is read, unless it has been noted. lives: it is in
- * /proc; one that has gone, and has executed nothing, was as its parent. */
+/*
+ * Notes a process of which the first record is read, unless it has been noted. lives: it was in
+ * /proc a moment ago; one that has gone, and has executed nothing, was as its parent.
+ */
 static void note(struct dt_session *s, uint32_t process, uint64_t ticks, bool lives)
 {
 	struct dt_kernel_threads *t = s->kernel_threads;
-	uint32_t parent = dt_pids_get(&t->parents, process);
 	char program[4096] = "", arguments[4096] = "";
+	uint32_t parent = 0;
 	bool like;
 
 	if (dt_pids_get(&t->noted, process))
 		return;
-	if (lives)
+	if (lives) {
 		parent = (uint32_t)dt_status_parent((pid_t)process);
+		dt_process_program((pid_t)process, program, sizeof(program), arguments,
+				   sizeof(arguments));
+	}
+	if (lives && !program[0]) { /* a thread of the kernel, or it has ended since */
+		dt_kernel_threads_told(s);
+		lives = false;
+	}
+	if (!parent)
+		parent = dt_pids_get(&t->parents, process);
 	/* the parent may not be known, or be in another PID namespace */
 	if (dt_pids_set(&t->noted, process, parent ? parent : NONE) || store_told(s, process))
 		return;
@@ -115,9 +126,9 @@ static void note(struct dt_session *s, uint32_t process, uint64_t ticks, bool li
 				      dt_lives_now(s, parent), NULL, ticks, NULL);
 	if (like)
 		return;
-	if (lives || parent)
-		dt_process_program((pid_t)(lives ? process : parent), program, sizeof(program),
-				   arguments, sizeof(arguments));
+	if (!lives && parent)
+		dt_process_program((pid_t)parent, program, sizeof(program), arguments,
+				   sizeof(arguments));
 	store(s, process, &(struct program){process, ticks, program, arguments}, true);
 }
 
@@ -147,6 +158,8 @@ static uint32_t find(struct dt_session *s, const struct dt_record *r, char *name
 		note(s, tgid, r->ticks, true);
 		return tgid;
 	}
+	/* it may have ended since the last telling, or while /proc was read: then it has told */
+	dt_kernel_threads_told(s);
 	process = dt_lives_number(s, dt_thread_table_process(s, r->tid));
 	dt_format(name, size, "%s", dt_thread_table_known_name(s, r->tid));
 	if (process)
