@@ -21,6 +21,7 @@
 #define THREADS	  4u
 #define FUNCTIONS 5u
 #define DEPTH	  12u
+#define OPEN	  10u
 #define PAGE	  0x1000u
 #define BASE	  0x400000u
 
@@ -76,6 +77,8 @@ static uint32_t a_function(uint32_t n)
 {
 	if (n == CALLS / 3)
 		return 4;
+	if (n >= CALLS - OPEN)
+		return n % (FUNCTIONS - 1);
 	return any(400) == 0 ? 1 : any(50) == 0 ? 2 : any(3) ? 0 : 3;
 }
 
@@ -90,7 +93,8 @@ static void make_trace(void)
 	while (n < CALLS) {
 		uint32_t t = any(THREADS), d = depth[t];
 
-		if (d < DEPTH && any(2)) {
+		/* the last calls, of all functions, are open at the end */
+		if (d < DEPTH && (n >= CALLS - OPEN || any(2))) {
 			struct made *m = &made[n];
 
 			*m = (struct made){.tid = 11 + t, .function = a_function(n), .depth = d};
