@@ -44,6 +44,22 @@ load read-helper
 	run devtrace check old.db
 	[ "$status" = 1 ]
 	[[ $output != *"record again"* ]]
+	# a thread's first record is not its earliest, and its last one not its latest: what view keeps is from one to the other all the same
+	unsound events.db
+	writetrace events.db <<-'TEXT'
+	meta revision 1
+	thread 1 a
+	kinds
+	function f ;v
+	V f 0 300 5
+	V f 0 200 6
+	V f 0 400 7
+	V f 0 350 8
+	TEXT
+	run devtrace check events.db
+	[ "$status" = 1 ]
+	[[ $output == *"2 records are earlier than the ones before them of their thread"* ]]
+	[[ $output != *"view keeps"* ]]
 }
 
 @test "check: what is open at the end of an interrupt's stack counts, on each core" {

@@ -304,3 +304,38 @@ value() {
 	waited=$("$dt" sql -n -c t.db "SELECT count(*) FROM calls WHERE waited >= 4000000" | tr -d '\r')
 	[ "$waited" -ge 1900 ] || [ -n "$(value t.db switches.end)" ]
 }
+
+@test "unasked: a session's records are those of calls, as the program counts them" {
+	local s=counts-$$ state
+	cat >ten.c <<-'C'
+		#include <stdio.h>
+		#include <unistd.h>
+		__attribute__((noinline)) int nap(int i) { usleep(3000); return i; }
+		int main(void)
+		{
+			char c;
+			if (read(0, &c, 1) != 1)
+				return 1;
+			for (int i = 0; i < 10; i++)
+				nap(i);
+			puts("done");
+			fflush(stdout);
+			return read(0, &c, 1) != 0;
+		}
+	C
+	gcc -O1 -g -o ten ten.c
+	mkfifo to
+	./ten <to >done 3>&- &
+	exec 4>to
+	"$dt" attach -d -s $s -F nap -o t.db $! 3>&- 4>&-
+	printf x >&4
+	until grep -q done done; do sleep 0.05; done
+	# its exits have been read, and with them what came before
+	until [[ $("$dt" ctl -s $s) == *"#traceouthits 10"* ]]; do sleep 0.05; done
+	state=$("$dt" ctl -s $s)
+	exec 4>&-
+	echo "$state"
+	until_gone $s
+	[[ $state == *"#tracehits 20, in queue 0"* ]]
+	[ "$("$dt" sql -n -c t.db "SELECT count(*) >= 20 FROM switches" | tr -d '\r')" = 1 ]
+}

@@ -21,6 +21,7 @@
 #define THREADS	  4u
 #define FUNCTIONS 5u
 #define DEPTH	  12u
+#define OPEN	  10u
 #define PAGE	  0x1000u
 #define BASE	  0x400000u
 
@@ -76,6 +77,8 @@ static uint32_t a_function(uint32_t n)
 {
 	if (n == CALLS / 3)
 		return 4;
+	if (n >= CALLS - OPEN)
+		return n % (FUNCTIONS - 1);
 	return any(400) == 0 ? 1 : any(50) == 0 ? 2 : any(3) ? 0 : 3;
 }
 
@@ -90,7 +93,8 @@ static void make_trace(void)
 	while (n < CALLS) {
 		uint32_t t = any(THREADS), d = depth[t];
 
-		if (d < DEPTH && any(2)) {
+		/* the last calls, of all functions, are open at the end */
+		if (d < DEPTH && (n >= CALLS - OPEN || any(2))) {
 			struct made *m = &made[n];
 
 			*m = (struct made){.tid = 11 + t, .function = a_function(n), .depth = d};
@@ -330,6 +334,36 @@ static void damaged(struct dt_windows *w, struct dt_pyramid *p, uint32_t functio
 	free(stats);
 }
 
+static bool one_more(void *ctx, const struct dt_call *c)
+{
+	++*(unsigned *)ctx;
+	return true;
+}
+
+/* Calls that are open where the building of a pyramid has come to: none before it has begun, and
+ * none of what is chosen by a filter, which does not know yet whether it wants them. */
+static void not_built(struct dt_reader *r)
+{
+	static const char *const filters[] = {NULL, "time>1us"};
+	struct dt_error e;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct dt_pyramid *p = filters[i] ? dt_pyramid_filtered(r, filters[i], &e)
+						  : dt_pyramid_open(r, trace_path, &e);
+		unsigned n = 0;
+
+		assert_non_null(p);
+		for (unsigned t = 0; t < THREADS; t++)
+			dt_pyramid_open_calls(p, 11 + t, one_more, &n);
+		assert_int_equal(n, 0);
+		assert_int_equal(dt_pyramid_build(p, 1, &e), 1);
+		for (unsigned t = 0; t < THREADS; t++)
+			dt_pyramid_open_calls(p, 11 + t, one_more, &n);
+		assert_true(filters[i] ? n == 0 : n >= THREADS && n <= THREADS * DEPTH);
+		dt_pyramid_close(p);
+	}
+}
+
 static void test_all(void **state)
 {
 	struct dt_windows *w;
@@ -342,6 +376,7 @@ static void test_all(void **state)
 	make_trace();
 	r = dt_reader_open(trace_path, &e);
 	assert_non_null(r);
+	not_built(r);
 	p = built(r);
 	w = dt_windows_new(p, trace_path, &e);
 	assert_non_null(w);
