@@ -21,7 +21,9 @@ gcc $f -o "$work/call-plain" "$root/bench/call.c" -lpthread &&
 		'int main(void) { for (int i = 0; i < 100000000; i++) leaf(i); }' >"$work/many.c" &&
 	gcc -O2 -o "$work/many" "$work/many.c" || exit 1
 
-"$root/build/devtrace" record -F call-plain:leaf -o "$work/small.db" "$work/call-plain" call 0.001 >/dev/null 2>&1
+# each reads its own: an older one does not know a newer one's format
+"$root/build/devtrace" record -F call-plain:leaf -o "$work/new.db" "$work/call-plain" call 0.001 >/dev/null 2>&1
+"$other" record -F call-plain:leaf -o "$work/old.db" "$work/call-plain" call 0.001 >/dev/null 2>&1
 TIMEFORMAT=%3R
 # attached DEVTRACE PATTERN: attaches to a sleeping python3, which ends then
 attached() {
@@ -37,7 +39,9 @@ lossless() {
 	{ time "$1" record -p wait -F many:leaf -o "$work/t.db" "$work/many" >/dev/null 2>&1; } 2>&1
 }
 reported() {
-	{ time "$1" report "$work/small.db" >/dev/null 2>&1; } 2>&1
+	local which=new
+	[ "$1" != "$other" ] || which=old
+	{ time "$1" report "$work/$which.db" >/dev/null 2>&1; } 2>&1
 }
 
 # once DEVTRACE WHAT: the figure

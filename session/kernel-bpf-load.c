@@ -456,6 +456,7 @@ static int load(struct dt_kernel_bpf *k, struct dt_error *e)
 	k->object = NULL;
 	if (leave_functions(k, why.text + reason, e) < 0)
 		return -1;
+	said[0] = '\0'; /* that was about what is left out now */
 	return load_object(k, e);
 }
 

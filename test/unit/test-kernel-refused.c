@@ -164,11 +164,49 @@ static void test_rights(void **state)
 	says(EINVAL, needs);
 }
 
+static void close_none(struct bpf_object *o)
+{
+	assert_null(o);
+}
+
+/* Refuses twice, with another complaint each time. */
+static struct bpf_object *refuse_twice(const void *image, size_t size,
+				       const struct bpf_object_open_opts *o)
+{
+	static int times;
+
+	complaint[0].text = times++ ? "the rest is odd" : "a function is odd";
+	return refuse(image, size, o);
+}
+
+/* Where functions are left out, and the rest is refused, too, that is what is told. */
+static void test_the_rest(void **state)
+{
+	struct dt_kernel_wanted wanted = {0};
+	struct dt_bpf_function function = {.symbol.name = "vfs_read"};
+	struct dt_kernel_bpf k = {
+		.wanted = &wanted, .function = &function, .functions = 1, .calls = true};
+	struct dt_error e = {""};
+
+	rights = ~0ull;
+	*lockdown = '\0';
+	reason = EINVAL;
+	print = its_own_print;
+	dt_bpf.libbpf_set_print = set_print;
+	dt_bpf.bpf_object__open_mem = refuse_twice;
+	dt_bpf.bpf_object__close = close_none;
+	assert_int_equal(dt_bpf_programs_load(&k, &e), -1);
+	assert_string_equal(e.text, INVALID " (the rest is odd)");
+	assert_non_null(strstr(k.forbidden, "a function is odd"));
+	memset(complaint, 0, sizeof(complaint));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_complaints),
 		cmocka_unit_test(test_rights),
+		cmocka_unit_test(test_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
