@@ -6,6 +6,7 @@
 # usage: rings.sh [ROUNDS [SIZE...]]    medians of the loop's duration in ms, and its ratio to that of the first size
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/bench/median.bash"
 rounds=${1:-9}
 shift $(($# > 0))
 [ $# != 0 ] || set -- 64K 4M 512M
@@ -27,7 +28,7 @@ for ((i = 0; i < rounds; i++)); do
 done
 first=
 for size; do
-	middle=$(sort -g "$work/$size" | awk '{ x[NR] = $1 } END { print x[int((NR + 1) / 2)] }')
+	middle=$(median "$work/$size")
 	first=${first:-$middle}
-	echo "$size: $middle ms, $(awk -v a="$middle" -v b="$first" 'BEGIN { printf "%.3f", a / b }') ($(sort -g "$work/$size" | head -n 1) to $(sort -g "$work/$size" | tail -n 1))"
+	echo "$size: $middle ms, $(awk -v a="$middle" -v b="$first" 'BEGIN { printf "%.3f", a / b }') ($(spread "$work/$size"))"
 done

@@ -10,6 +10,7 @@
 # usage: switches.sh [ROUNDS [WHAT...]]    medians
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/bench/median.bash"
 rounds=${1:-9}
 shift $(($# > 0))
 [ $# != 0 ] || set -- pipe-few pipe epoll other build ls
@@ -52,7 +53,6 @@ once() {
 	ls) { time traced "$1" -l -- ls / >/dev/null 2>&1; } 2>&1 | awk '{print $1 * 1000}' ;;
 	esac 2>/dev/null
 }
-middle() { sort -g "$1" | awk '{ x[NR] = $1 } END { print x[int((NR + 1) / 2)] }'; }
 
 for what; do
 	beside=
@@ -69,7 +69,7 @@ for what; do
 	done
 	[ -z "$beside" ] || { kill -INT "$beside" && wait "$beside"; }
 	paste "$work/$what.default" "$work/$what.without" | awk '{ print $1 / $2 }' >"$work/ratio"
-	echo "$what: alone $(middle "$work/$what.alone"), --no-switches $(middle "$work/$what.without")," \
-		"by default $(middle "$work/$what.default"); over --no-switches, pair by pair: $(middle "$work/ratio")" \
-		"($(sort -g "$work/ratio" | head -n 1) to $(sort -g "$work/ratio" | tail -n 1))"
+	echo "$what: alone $(median "$work/$what.alone"), --no-switches $(median "$work/$what.without")," \
+		"by default $(median "$work/$what.default"); over --no-switches, pair by pair: $(median "$work/ratio")" \
+		"($(spread "$work/ratio"))"
 done

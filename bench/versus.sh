@@ -8,6 +8,7 @@
 # usage: versus.sh OTHER/build/devtrace [ROUNDS [WHAT...]]    medians, and the ratio pair by pair
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/bench/median.bash"
 other=$1 rounds=${2:-15}
 shift $(($# < 2 ? $# : 2))
 [ $# != 0 ] || set -- probes sleds event lossless attach attach-all report
@@ -56,7 +57,6 @@ once() {
 	report) echo "call=$(reported "$1")" ;;
 	esac 2>/dev/null | grep -oE '(call|cost)=[0-9.]+' | head -n 1 | cut -d= -f2
 }
-middle() { sort -g "$1" | awk '{ x[NR] = $1 } END { print x[int((NR + 1) / 2)] }'; }
 for what; do
 	: >"$work/new"
 	: >"$work/old"
@@ -65,7 +65,7 @@ for what; do
 		once "$other" $what >>"$work/old"
 	done
 	paste "$work/new" "$work/old" | awk '{ print $1 / $2 }' >"$work/ratio"
-	echo "$what: $(middle "$work/new"), the other $(middle "$work/old") (medians of $rounds);" \
-		"ratio, pair by pair: $(middle "$work/ratio")" \
-		"($(sort -g "$work/ratio" | head -n 1) to $(sort -g "$work/ratio" | tail -n 1))"
+	echo "$what: $(median "$work/new"), the other $(median "$work/old") (medians of $rounds);" \
+		"ratio, pair by pair: $(median "$work/ratio")" \
+		"($(spread "$work/ratio"))"
 done

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "session/kernel-ranges.h"
 
 /* The records of one source that are to be mixed now. */
@@ -75,15 +76,11 @@ static const struct dt_record *corrected(struct dt_mix *m, const struct dt_recor
 /* Adds a gap before the next record of the mix. */
 static int add_gap(struct dt_mix *m, uint64_t lost, uint64_t begin, enum dt_mix_source source)
 {
-	if (m->gaps == m->gap_room) {
-		size_t room = m->gap_room ? 2 * m->gap_room : 8;
-		struct dt_mix_gap *more = realloc(m->gap, room * sizeof(*more));
+	bool failed = false;
 
-		if (!more)
-			return -1;
-		m->gap = more;
-		m->gap_room = room;
-	}
+	m->gap = dt_array_grown(m->gap, m->gaps, &m->gap_room, 8, sizeof(*m->gap), &failed);
+	if (failed)
+		return -1;
 	m->gap[m->gaps++] = (struct dt_mix_gap){
 		m->n, lost, begin, source,
 		source == DT_MIX_SWITCHES || (source == DT_MIX_KERNEL && m->kernel_switches)};
@@ -93,15 +90,12 @@ static int add_gap(struct dt_mix *m, uint64_t lost, uint64_t begin, enum dt_mix_
 /* Remembers that the next record of the mix is a context switch. */
 static int add_change(struct dt_mix *m)
 {
-	if (m->changes == m->change_room) {
-		size_t room = m->change_room ? 2 * m->change_room : 64;
-		size_t *more = realloc(m->change, room * sizeof(*more));
+	bool failed = false;
 
-		if (!more)
-			return -1;
-		m->change = more;
-		m->change_room = room;
-	}
+	m->change = dt_array_grown(m->change, m->changes, &m->change_room, 64, sizeof(*m->change),
+				   &failed);
+	if (failed)
+		return -1;
 	m->change[m->changes++] = m->n;
 	return 0;
 }

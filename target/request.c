@@ -41,12 +41,23 @@ static struct dt_request *claim_request(void)
 	return 0;
 }
 
+/* Lets signals through in a wait, once in so many rounds: one that ends the program must come. */
+static void let_signals(unsigned round, unsigned rounds, uint64_t *signals)
+{
+	if (round % rounds != rounds - 1)
+		return;
+	dt_signals_restore(signals);
+	dt_signals_block(signals);
+}
+
 /* Returns what claim_request() does; with wait, if all are taken, waits until one is free. */
-static struct dt_request *find_request(bool wait)
+static struct dt_request *find_request(bool wait, uint64_t *signals)
 {
 	struct dt_request *q = claim_request();
 
-	while (!q && wait && !dt_controller_is_gone() && dt_controller_follows()) {
+	for (unsigned round = 0; !q && wait && !dt_controller_is_gone() && dt_controller_follows();
+	     round++) {
+		let_signals(round, 1000, signals);
 		dt_bell_ring();
 		dt_futex_wait(&session.request[0].state, session.request[0].state, DT_MS);
 		q = claim_request();
@@ -55,7 +66,6 @@ static struct dt_request *find_request(bool wait)
 }
 
 #define PATIENCE 60 /* rounds of 50 ms */
-#define A_SECOND 20 /* rounds */
 
 /*
  * Sends a message to the controller. With wait, it returns when the controller has dealt with that,
@@ -86,7 +96,7 @@ static void post(uint32_t kind, bool wait, uint64_t path, int dirfd)
 		dt_signals_block(&signals);
 	if (timed)
 		since = dt_since_now();
-	q = find_request(wait);
+	q = find_request(wait, &signals);
 	if (!q) {
 		dt_bell_ring();
 		if (wait)
@@ -116,10 +126,7 @@ static void post(uint32_t kind, bool wait, uint64_t path, int dirfd)
 			break;
 		if (rounds >= PATIENCE && __atomic_load_n(&kept_block.opted_out, __ATOMIC_ACQUIRE))
 			break;
-		if (rounds % A_SECOND == A_SECOND - 1) { /* one that ends the program must come */
-			dt_signals_restore(&signals);
-			dt_signals_block(&signals);
-		}
+		let_signals(rounds, 20, &signals);
 		dt_futex_wait(&q->state, state, 50 * DT_MS);
 	}
 	if (timed)

@@ -58,7 +58,7 @@ static bool is_waiting(struct dt_ring *r, uint64_t pos)
 #define ROOM_ROUNDS 50 /* of 20 ms: so long signals wait */
 
 /*
- * Waits for room at pos in the ring, for a second at most, without signals: a handler of the
+ * Waits for room at pos in the ring, for a second at most. hold() blocks signals: a handler of the
  * program's would run in time that is said to be devtrace's; and it would wait, too, for the next
  * signal to interrupt it, until there is no stack left. After a second they come through, one that
  * is to end the program among them.
